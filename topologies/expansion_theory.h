@@ -13,7 +13,7 @@ double AlphaOfFact1(int d, double beta);
 
 // Diebold 2008, Lemma 1: an (alpha, beta, m, d)-concentrator exists if
 // alpha <= (1 / 2 beta) (4 beta e^(1 + beta))^(-1 / (d - beta - 1)), d > beta + 1. Returns the
-// largest such alpha; 0: there is none.
+// largest such alpha, at most 1 / (2 beta); 0: there is none.
 double AlphaOfConcentrators(int d, double beta);
 
 // Pietracaprina 1997, Lemma 1: a splitter with (alpha, beta)-expansion has the (alpha, delta,

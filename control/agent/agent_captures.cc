@@ -145,8 +145,8 @@ absl::StatusOr<std::shared_ptr<dataplane::Tap>> StartTap(FabricHost& host,
   return use->fabric->taps()->Start(config);
 }
 
-// Takes what has come into a batch, by time, and at one time as it was copied. No other fabric can
-// be loaded meanwhile.
+// Puts the copies that have come into a batch, ordered by the time of the frame and then by when it
+// was copied. No other fabric can be loaded meanwhile.
 absl::Status TakeBatch(FabricHost& host, dataplane::Tap& tap, const dataplane::UnixClock& clock,
                        uint64_t most, v1::CaptureBatch* batch) {
   const absl::StatusOr<FabricInUse> use = host.Use();

@@ -24,7 +24,8 @@ class AgentSchedulesService final : public v1::AgentSchedules::Service {
  private:
   FabricHost& host_;
   std::mutex mutex_;
-  // What was set last. It runs if the fabric reports its id: the fabric may have been unloaded.
+  // The schedule that was set last. It runs only if the fabric reports its id, because the fabric
+  // may have been unloaded.
   std::optional<v1::AgentScheduleRequest> held_;  // mutex_
 };
 

@@ -65,9 +65,9 @@ grpc::Status AgentService::UnloadFabric(grpc::ServerContext* context, const v1::
   const std::vector<dataplane::StagePlacement> placement = host_.held(false).placement;
   const absl::StatusOr<dataplane::Snapshot> last = host_.Unload();
   if (!last.ok()) return ToGrpc(last.status());
-  // A data plane without a fabric belongs to nobody.
+  // A data plane without a fabric belongs to no controller.
   host_.ownership().Release(host_.ownership().owner().id());
-  // The answer leaves links out, because nobody reads them and those of a large network fill the
+  // The answer leaves links out, because no client reads them and those of a large network fill the
   // memory.
   FillCounters(*last, placement, /*links=*/false, response->mutable_last());
   response->mutable_last()->set_boot_id(host_.boot_id());

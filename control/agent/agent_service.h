@@ -54,7 +54,7 @@ class AgentService final : public v1::Agent::Service {
                         v1::AgentShutdownResponse*) override;
 
  private:
-  // An error says that a request names another data plane and so went to the wrong address.
+  // Returns an error if a request names another data plane, and so went to the wrong address.
   absl::Status CheckName(const std::string& data_plane) const;
   // FAILED_PRECONDITION: the data plane belongs to another controller.
   absl::Status CheckOwner(const grpc::ServerContext& context) const;

@@ -199,8 +199,8 @@ std::string StatusText(const FabricHost& host, size_t workers) {
                       workers == 1 ? " worker" : " workers");
 }
 
-// Serves until somebody asks to end. Tells the service manager, if it wants to hear that, that the
-// data plane is alive as long as every worker goes on.
+// Serves until a client or a signal asks it to end. Tells the service manager, if that wants to
+// know, that the data plane is alive as long as every worker goes on.
 void Serve(const StopSignal& stop, const FabricHost& host) {
   const auto workers_now = [&host] {
     const auto snapshot = host.snapshot(/*links=*/false);

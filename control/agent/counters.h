@@ -14,7 +14,7 @@
 
 namespace bfly::control {
 
-// With `links`, the columns too, with an entry for each link.
+// With `links`, fills in the columns too, which have an entry for each link.
 void FillCounters(const dataplane::Snapshot& snapshot,
                   const std::vector<dataplane::StagePlacement>& placement, bool links,
                   v1::AgentCounters* counters);
@@ -25,7 +25,7 @@ void FillPortStatus(const dataplane::PortStatus& port, v1::PortStatus* out);
 absl::StatusOr<dataplane::LinkQuery> ToLinkQuery(const v1::AgentReadLinksRequest& request);
 void FillReading(const dataplane::LinkReading& reading, v1::AgentLinkReading* out);
 
-// With `histogram`, the buckets of the latencies too.
+// With `histogram`, fills in the buckets of the latencies too.
 void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
                  const dataplane::LatencyReport& latency, bool histogram,
                  v1::AgentTrafficState* state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric of a data-plane process, with what the API knows about it: the topology that it came
-// from, the controller's circuit ids, the links and nodes taken down by hand, the sources asked
-// for. No gRPC.
+// The fabric of a data-plane process, with the state that the API adds to it: the topology from
+// which it was loaded, the controller's circuit ids, the links and nodes taken down by hand, and
+// the sources that clients asked for. No gRPC.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@
 
 namespace bfly::control {
 
-// What the host needs of dataplane::Fabric. Tests without ports replace it.
+// The functions of dataplane::Fabric that the host needs. Tests without ports replace them.
 struct FabricBackend {
   std::function<std::vector<absl::Status>(const dataplane::FabricConfig&)> verify;
   std::function<absl::StatusOr<std::unique_ptr<dataplane::Fabric>>(const dataplane::FabricConfig&)>
       load;
-  // For devices of ports that are added to a running fabric; null: all are allowed.
+  // Checks devices of ports that are added to a running fabric; null: all devices are allowed.
   DeviceCheck check_device = nullptr;
 };
 
@@ -63,8 +63,8 @@ struct InBandAnswer {
   std::vector<uint32_t> link_circuits;  // only if the task asks for it
 };
 
-// The loaded fabric, for a call that takes long. Changes and readers go on meanwhile. The fabric
-// may be unloaded, but it is not destroyed before the last user has let go of it.
+// The loaded fabric, for a call that takes long. Changes and readers can go on during the call. The
+// fabric may be unloaded, but it is not destroyed before the last user has let go of it.
 struct FabricInUse {
   std::shared_lock<std::shared_mutex> in_use;
   dataplane::Fabric* fabric;
@@ -78,7 +78,7 @@ class FabricHost {
   ~FabricHost();
 
   const std::string& name() const { return name_; }
-  // Each process has another.
+  // Each process has a different one.
   const std::string& boot_id() const { return boot_id_; }
   // Says which controller may change the fabric. Callers that serve a controller must ask it; the
   // calls below do not.
@@ -87,11 +87,11 @@ class FabricHost {
   // INVALID_ARGUMENT names every error, each under "topology". Changes nothing.
   absl::Status Verify(const v1::Topology& topology) const;
   // Takes `down` down before the first packet, and returns the new revision. FAILED_PRECONDITION: a
-  // fabric is loaded. INVALID_ARGUMENT: the network does not have what is to be down.
-  // `changes` is kept for held().
+  // fabric is loaded. INVALID_ARGUMENT: the network has no such link or node. `changes` is kept for
+  // held().
   absl::StatusOr<uint64_t> Load(const v1::Topology& topology, const std::vector<Fault>& down = {},
                                 const v1::PortChanges& changes = {});
-  // Returns the account at the end. FAILED_PRECONDITION: no fabric is loaded.
+  // Unloads the fabric and returns its last account. FAILED_PRECONDITION: no fabric is loaded.
   absl::StatusOr<dataplane::Snapshot> Unload();
 
   // Removes circuits, then installs circuits, all or nothing. ABORTED: base_revision is neither 0
@@ -99,8 +99,8 @@ class FabricHost {
   absl::StatusOr<uint64_t> UpdateCircuits(const std::vector<HeldCircuit>& install,
                                           const std::vector<Row>& remove, uint64_t base_revision);
   // Returns the errors of dataplane::InBand, and ABORTED as UpdateCircuits. After an error or a
-  // refusal, the circuits that were to be released stand as before. Circuits that were set up have
-  // id 0 until they are installed again with an id.
+  // refusal, the circuits that should have been released stand as before. Circuits that were set up
+  // have id 0 until they are installed again with an id.
   absl::StatusOr<InBandAnswer> ExchangeInBand(const InBandTask& task);
   // Runs these sources and no others. `latency_id` is the id of the newest source that wants
   // latencies recorded, or 0; a larger one than before starts the recording anew.
@@ -115,12 +115,12 @@ class FabricHost {
   // INVALID_ARGUMENT and FAILED_PRECONDITION name the field under "port", and nothing is changed.
   absl::Status SetPorts(const v1::AgentPortsRequest& request);
 
-  // What the data plane holds at one moment.
+  // The state of the data plane at one moment.
   struct Held {
     bool loaded = false;
     uint64_t revision = 0;  // changes with the fabric and its circuits
     v1::Topology topology;
-    std::vector<HeldCircuit> circuits;  // by input
+    std::vector<HeldCircuit> circuits;  // ordered by input
     std::vector<LinkId> down_links;     // links taken down by themselves
     std::vector<NodeId> down_nodes;
     LinkOverrides link_changes;
@@ -128,26 +128,27 @@ class FabricHost {
     std::vector<v1::TrafficSource> sources;
     uint64_t latency_id = 0;  // as SetSources was given
     std::vector<dataplane::StagePlacement> placement;
-    std::vector<dataplane::PortStatus> ports;  // and trunks
+    std::vector<dataplane::PortStatus> ports;  // of ports and trunks
     std::vector<std::string> problems;         // of ports and trunks
     dataplane::WorkerPasses worker_passes;
   };
-  // `full`: also the topology, the circuits, the links and the sources.
+  // `full`: the result also has the topology, the circuits, the links and the sources.
   Held held(bool full) const;
   // Without `links` it is cheap, however large the network.
   absl::StatusOr<dataplane::Snapshot> snapshot(bool links) const;
-  // Has `read` look at the fabric. Changes wait until it returns. False: no fabric is loaded.
+  // Calls `read` with the fabric. Changes wait until it returns. Returns false if no fabric is
+  // loaded.
   bool Read(const std::function<void(const dataplane::Fabric&)>& read) const;
-  // INVALID_ARGUMENT names the wrong field of the query. ABORTED: the fabric was unloaded
-  // meanwhile.
+  // INVALID_ARGUMENT names the wrong field of the query. ABORTED: the fabric was unloaded during
+  // the call.
   absl::StatusOr<dataplane::LinkReading> ReadLinks(const dataplane::LinkQuery& query) const;
   struct Traffic {
     std::vector<dataplane::SourceCounters> sources;
     dataplane::LatencyReport latency;
   };
   absl::StatusOr<Traffic> traffic() const;
-  // FAILED_PRECONDITION: no fabric is loaded.
-  // `faults`, if given, gets a copy of those in place, which takes the longer the more they are.
+  // FAILED_PRECONDITION: no fabric is loaded. `faults`, if given, gets a copy of the faults in
+  // place. The time that takes grows with their number.
   absl::StatusOr<FabricInUse> Use(std::optional<FaultSet>* faults = nullptr);
 
  private:
@@ -164,7 +165,7 @@ class FabricHost {
   std::mutex change_;  // held during a change, taken before state_
   // Shared by users of the fabric, taken after state_. Unload takes it to destroy the fabric.
   std::shared_mutex in_use_;
-  mutable std::shared_mutex state_;  // guards what follows
+  mutable std::shared_mutex state_;  // guards the members below
   std::unique_ptr<dataplane::Fabric> fabric_;
   uint64_t loads_ = 0;  // how many fabrics were loaded
   uint64_t revision_;
@@ -175,8 +176,9 @@ class FabricHost {
     uint64_t id = 0;
     std::optional<uint64_t> object = {};
   };
-  std::vector<Slot> circuits_;      // by input row
-  std::optional<FaultSet> faults_;  // of the fabric's network; none if there is no fabric
+  std::vector<Slot> circuits_;  // one for each input row
+  // The faults of the fabric's network; nullopt if there is no fabric.
+  std::optional<FaultSet> faults_;
   LinkOverrides link_changes_;
   v1::PortChanges port_changes_;
   std::vector<v1::TrafficSource> sources_;

@@ -33,22 +33,22 @@ class Ownership {
 
   // Makes `caller` the owner unless there is another owner.
   void Claim(const v1::AgentOwner& caller);
-  // The owner was heard. A caller that is not the owner changes nothing.
+  // Notes that the owner was heard. A call with the id of another controller changes nothing.
   void Renew(const std::string& id);
   // Does nothing if `id` is not the owner.
   void Release(const std::string& id);
 
-  // FAILED_PRECONDITION: another controller than `id` is the owner, which the message names. If
-  // `id` is the owner, the owner was heard.
+  // FAILED_PRECONDITION: the owner is a controller other than `id`; the message names the owner. If
+  // `id` is the owner, notes that the owner was heard.
   absl::Status Check(const std::string& id);
-  // Returns an owner without id if there is none.
+  // Returns an owner without an id if there is no owner.
   v1::AgentOwner owner() const;
 
  private:
   bool HeldLocked() const;
 
   const Clock now_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   v1::AgentOwner owner_;
   std::chrono::steady_clock::time_point heard_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives a running fabric the host ports that it is to have. No gRPC.
+// Gives a running fabric the host ports that it should have. No gRPC.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace bfly::control {
 using DeviceCheck =
     std::function<absl::Status(const std::string& field, const std::string& device)>;
 
-// Removes and adds host ports until the fabric has those of `wanted`, and tells it the rows that
-// have a port elsewhere. If a port cannot be added, the fabric has the ports of before, and the
+// Removes and adds host ports until the fabric has the ports of `wanted`, and tells it the rows
+// that have a port elsewhere. If a port cannot be added, the fabric has its previous ports, and the
 // error begins with the field of that port, "port.rows". `check` may be null.
 absl::Status ChangePorts(const dataplane::FabricConfig& wanted, const DeviceCheck& check,
                          dataplane::Fabric& fabric);

@@ -11,12 +11,13 @@
 
 namespace bfly::control {
 
-// INVALID_ARGUMENT names every field that is wrong: "sources[1].bytes: 12 is outside 64..1518".
+// INVALID_ARGUMENT names every wrong field: "sources[1].bytes: 12 is outside 64..1518".
 absl::StatusOr<std::vector<dataplane::SourceConfig>> ToSourceConfigs(
     const std::vector<v1::TrafficSource>& sources, uint32_t rows, uint32_t max_frame_bytes);
 
-// From how many rows these sources send, each row once for every source that sends from it. Lists
-// of rows are not expanded for that. A source with a wrong list and a trace have none.
+// Counts the rows from which these sources send; a row counts once for every source that sends from
+// it. Lists of rows are not expanded for that. A source with a wrong list, and a trace, count 0
+// rows.
 uint64_t CountSourceRows(const std::vector<v1::TrafficSource>& sources, uint32_t rows);
 
 }  // namespace bfly::control

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes updates of circuits from processes of this machine, without gRPC. They are what a
-// controller asks for most often, and it waits for them before it answers a set-up
+// Takes updates of circuits from processes of this machine, without gRPC. Updates are the most
+// frequent requests of a controller, which waits for them before it answers a set-up
 // (AgentUpdateResult in agent.proto).
 #pragma once
 
@@ -24,7 +24,7 @@ class UpdateSocket {
   // socket. `host` must outlive the object.
   static absl::StatusOr<std::unique_ptr<UpdateSocket>> Start(absl::string_view agent_address,
                                                              FabricHost& host);
-  // Finishes the update that is under way.
+  // Finishes the update that is in progress.
   ~UpdateSocket();
 
  private:

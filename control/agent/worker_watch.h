@@ -12,8 +12,8 @@ namespace bfly::control {
 
 class WorkerWatch {
  public:
-  // Returns whether every worker has begun a pass since the last call. `workers` is empty while no
-  // fabric is loaded; then nothing stands still, and neither does it in the first look at a fabric.
+  // Returns whether every worker has begun a pass since the last call. Returns true while no fabric
+  // is loaded (`workers` is empty), and in the first call after the number of workers has changed.
   bool AllMove(const std::vector<dataplane::WorkerCounters>& workers) {
     bool all = true;
     std::vector<uint64_t> passes;
@@ -26,7 +26,7 @@ class WorkerWatch {
   }
 
  private:
-  std::vector<uint64_t> last_;  // passes, by worker
+  std::vector<uint64_t> last_;  // the passes of each worker at the last call
 };
 
 }  // namespace bfly::control

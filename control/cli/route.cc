@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly route: runs a packet algorithm, step by step, on the network of a topology file or on the
+// bfly route: runs a step program, step by step, on the network of a topology file or on the
 // stage workers of the loaded fabric.
 #include "dataplane/steps/route.h"
 
@@ -165,7 +165,7 @@ void CheckProgramTakes(const CLI::Option* option, const RouteVerbOptions& option
 void AddRoute(CLI::App& app, Invocation& invocation) {
   CLI::App* verb =
       NewVerb(app, invocation, "route",
-              "Run a packet algorithm on a network, step by step, and show what waited where",
+              "Run a step program on a network, step by step, and show what waited where",
               "bfly route topologies/examples/multibutterfly-64.yaml --program waves --waves 4\n"
               "  bfly route topologies/examples/extra-stages-64.yaml --program extra_stages --h 8 "
               "--level 3\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a packet algorithm tells, as text.
+// What a run of a step program tells, as text.
 #pragma once
 
 #include <string>

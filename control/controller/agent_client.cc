@@ -32,7 +32,7 @@ constexpr milliseconds kLightPatience{2'000};
 // An update gets more time for each circuit: a million circuits in one message take long on a busy
 // machine.
 constexpr std::chrono::microseconds kCircuitTime{20};
-// How long a packet algorithm may run, and how often a run looks whether its caller still waits.
+// How long a step program may run, and how often a run looks whether its caller still waits.
 constexpr milliseconds kRoutePatience{60'000};
 constexpr milliseconds kRouteLook{20};
 

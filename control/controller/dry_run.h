@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of a packet algorithm that no stage worker takes part in: the calling thread takes the
+// A run of a step program that no stage worker takes part in: the calling thread takes the
 // steps, and the answer tells where every packet was.
 #pragma once
 

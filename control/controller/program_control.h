@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet algorithms that the stage workers of the loaded fabric run, and dry runs of them in the
+// Step programs that the stage workers of the loaded fabric run, and dry runs of them in the
 // controller. They change nothing that the controller keeps.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace bfly::control {
 
 struct Kind {
-  const char* subject;  // what it measures, in the plural
+  const char* subject;  // the things that the kind measures, in the plural
   // A file with this key at the left margin is of this kind. Null: files that have no other kind's
   // key.
   const char* key;

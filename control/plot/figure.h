@@ -14,7 +14,7 @@ struct FigurePoint {
   double y = 0;
   double low = 0;
   double high = 0;
-  // What the point is compared with, drawn as a ring; NaN: nothing.
+  // The value with which the point is compared, drawn as a ring; NaN: there is no such value.
   double exact = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -26,8 +26,8 @@ struct FigureBounds {
 };
 
 struct FigureCurve {
-  std::string label;                 // empty: the panel's title is enough
-  int colour = 0;                    // an index of the palette: the same in every panel
+  std::string label;  // empty: the panel's title is enough
+  int colour = 0;     // an index of the palette; a curve has the same colour in every panel
   std::vector<FigurePoint> points;   // joined by a line, x ascending
   std::vector<double> saturated;     // x of points that have no stationary mean: marked, not joined
   std::vector<FigureBounds> bounds;  // x ascending
@@ -39,12 +39,12 @@ struct FigurePanel {
 };
 
 struct Figure {
-  std::string name;  // of its files
+  std::string name;  // the name of its files
   std::string title;
   std::string x_label;
   std::string y_label;
-  std::string bars;                             // what an error bar shows: "95 % interval"
-  std::string rings = "exact value of theory";  // what a ring shows
+  std::string bars;                             // the meaning of an error bar: "95 % interval"
+  std::string rings = "exact value of theory";  // the meaning of a ring
   bool whole_x = false;                         // x is a whole number
   bool log_y = false;
   bool apart = false;  // curves stand a little apart sideways, so that they don't hide each other

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the panels, titles and key of a figure stand.
+// The places of the panels, titles and key of a figure.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ struct Palette {
   const char* paper;
   const char* ink;    // text and marks
   const char* faint;  // the grid
-  const char* frame;  // of a panel
+  const char* frame;  // the frame of a panel
   std::array<const char*, 8> curves;
 };
 

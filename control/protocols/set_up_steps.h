@@ -8,11 +8,13 @@
 
 namespace bfly::control {
 
-// The number of steps of a protocol with these `paths` and `buddies`:
+// The number of steps of a protocol with this result:
 //   * collision: in each round the packets of all active paths go forward, and when the last packet
 //     has arrived they come back;
-//   * one request at a time (minimum): both probes go forward and come back, which takes 2 dilation
-//     steps a request, because no other packet is under way;
+//   * one request at a time (minimum): its probes go forward and come back, which takes 2 dilation
+//     steps a request, because no other packet is under way. On a dilated butterfly a request has
+//     one probe. On a multibutterfly it has none, and the packet that reserves its path takes
+//     `dilation` steps;
 //   * the other protocols: one packet a path reserves the path on its way forward.
 uint64_t SetUpSteps(const Network& network, const RouteResult& result);
 

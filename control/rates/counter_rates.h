@@ -38,7 +38,8 @@ struct Counts {
   std::map<std::pair<std::string, std::string>, Port> ports;  // by data plane and name
 };
 
-// With `every_link`, the picture has every link that ever carried something.
+// With `every_link`, the picture has every link that ever carried something, but for links that it
+// says are missing.
 Counts CountsOf(const v1::Counters& picture, bool every_link);
 
 // All of them a second, and 0 where nothing is known of the picture before.

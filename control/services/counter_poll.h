@@ -52,8 +52,9 @@ class CounterPoll {
 
   // Returns a picture that was taken after the call began. Callers that wait for one at the same
   // time share it. Data planes that do not answer in their share of the time until
-  // `deadline` are in it with their last figures. RESOURCE_EXHAUSTED: the network has too many
-  // links for pictures of them. DEADLINE_EXCEEDED: a picture for somebody else took until then.
+  // `deadline`, or are known not to answer, are in it with their last figures. RESOURCE_EXHAUSTED:
+  // the network has too many links for pictures of them. DEADLINE_EXCEEDED: a picture for somebody
+  // else took until then.
   absl::StatusOr<PicturePtr> Now(bool links, Deadline deadline = kNoDeadline);
 
   // For clients who want some links beside the picture that Now(false) gives.

@@ -16,7 +16,7 @@ namespace bfly::dataplane {
 
 struct BenchLoadOptions {
   LoadPort* in = nullptr;   // where frames are offered to the device
-  LoadPort* out = nullptr;  // where they are taken from it
+  LoadPort* out = nullptr;  // where frames are taken from it
   std::string in_socket;
   std::string out_socket;
   pid_t device = 0;  // the process of the device under test
@@ -30,12 +30,12 @@ struct BenchLoadResult {
   uint64_t sent = 0;   // frames that the device took, where the load can see it
   uint64_t received = 0;
   uint64_t received_since_connected = 0;
-  uint64_t strange = 0;  // of `received`: frames that are not for a row
+  uint64_t strange = 0;  // those of the `received` frames that are not for a row
   // The share of the time in which certainly a burst of frames waited for the device, and in which
   // certainly there was room for a burst that it sends.
   double fed = 0;
   double drained = 0;
-  ProcessTime device;  // what the device's process had in the measured time
+  ProcessTime device;  // the CPU time of the device's process in the measured time
 };
 
 // Runs on the calling thread. Unavailable: the device did not do its part in time.

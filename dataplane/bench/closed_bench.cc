@@ -240,7 +240,7 @@ class ClosedBench {
   const int pairs_;
   std::vector<int> cpus_;
   BenchDirectory directory_;
-  std::set<Row> targets_;  // of all frames
+  std::set<Row> targets_;  // the destination rows of all frames
 };
 
 }  // namespace

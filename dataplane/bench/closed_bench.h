@@ -17,7 +17,7 @@
 namespace bfly::dataplane {
 
 enum class ClosedPlacement {
-  kOne,     // all on one core
+  kOne,     // all stages on one core
   kStages,  // the first third of the stages on the core that polls, the others on another
   kRows,    // the lower half of the rows on one core, the upper half on another
 };
@@ -37,7 +37,7 @@ struct ClosedBenchOptions {
   // A butterfly, a dilated butterfly or a multibutterfly; multiplicity, rule and wiring count, rows
   // follow from the stages.
   NetworkSpec network{.kind = NetworkKind::kButterfly};
-  LinkShape links = {};  // of all links
+  LinkShape links = {};  // the settings of all links
   // Every row has a circuit, all frames follow circuits, and the same frames are measured without
   // circuits. A butterfly and captures only.
   bool circuits = false;
@@ -57,14 +57,15 @@ struct ForwarderRuns {
   std::string mode;
   RunStatistics pps = {};
   RunStatistics bfly_over_it = {};  // quotients of two runs of the same round
-  double on_cpu = 1;                // as of bfly
+  double on_cpu = 1;                // as for bfly
 };
 
 struct ClosedBenchResult {
-  std::vector<int> cpus;             // the CPUs of bfly
-  int port_pairs = 1;                // two if rows are shared
-  RunStatistics bfly_pps = {};       // frames delivered a second
-  RunStatistics one_core_pps = {};   // of bfly on one core, with the same ports and frames
+  std::vector<int> cpus;        // the CPUs of bfly
+  int port_pairs = 1;           // two if rows are shared
+  RunStatistics bfly_pps = {};  // frames delivered a second
+  // Frames per second of bfly on one core, with the same ports and frames.
+  RunStatistics one_core_pps = {};
   RunStatistics over_one_core = {};  // quotients of two consecutive runs
   // Unless the network is the plain butterfly: the plain one with as many stages and the same
   // placement, and quotients of two consecutive runs. The plain one's links take no time.
@@ -79,7 +80,7 @@ struct ClosedBenchResult {
   // two null devices a pair. If it was left out, the version is empty and the reason says why.
   std::string open_vswitch_version = "";
   std::string no_open_vswitch = "";
-  double open_vswitch_on_cpu = 1;                // as of bfly
+  double open_vswitch_on_cpu = 1;                // as for bfly
   RunStatistics open_vswitch_pps = {};           // as it comes
   RunStatistics open_vswitch_uncached_pps = {};  // without its cache of exact headers
   RunStatistics over_open_vswitch = {};          // quotients of two consecutive runs, as it comes
@@ -87,14 +88,14 @@ struct ClosedBenchResult {
   // that finds the other worker's ring full is short and moves nothing, so this is not a share of
   // time.
   double busy = 1;
-  double one_core_busy = 1;  // of the runs on one core
-  double dropped_part = 0;   // of the frames that came in, in the worst run
+  double one_core_busy = 1;  // the share for the runs on one core
+  double dropped_part = 0;   // the part of the frames that came in, in the worst run
   // The share of the measured time for which the workers had their CPUs, in the worst run.
   double on_cpu = 1;
   // Where links take time: how late the latest worker was.
   RunStatistics late_mean_us = {};
   RunStatistics late_p99_us = {};
-  Conservation conservation = {};  // of bfly, all runs, after unloading
+  Conservation conservation = {};  // the account of bfly over all runs, after unloading
 };
 
 // InvalidArgument names the option and its range. Unavailable, FailedPrecondition: the CPUs that

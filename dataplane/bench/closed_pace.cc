@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who set the pace of a closed bench.
+// Which part set the pace of a closed bench.
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -10,8 +10,8 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr double kLeastBusy = 0.95;    // of the passes
-constexpr double kMostDropped = 0.05;  // of the frames
+constexpr double kLeastBusy = 0.95;    // the least share of the passes
+constexpr double kMostDropped = 0.05;  // the largest share of the frames
 
 // `on_cpu` is the share of all `cpus` together, so that each had its own for kLeastOnCpu at least.
 absl::Status HadCpus(const std::string& who, double on_cpu, size_t cpus, bool may_use_chrt) {

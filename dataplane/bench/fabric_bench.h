@@ -30,7 +30,7 @@ struct FabricBenchResult {
   // By the wall clock, for all workers together and for the loop on its one thread.
   RunStatistics hops_per_second;
   RunStatistics baseline_hops_per_second;
-  double ratio = 0;  // of the medians
+  double ratio = 0;  // the quotient of the medians
   // By the CPU time of all workers added up. It is still comparable if workers share cores.
   RunStatistics hops_per_cpu_second;
   RunStatistics baseline_hops_per_cpu_second;
@@ -38,7 +38,7 @@ struct FabricBenchResult {
   double ns_per_hop = 0;      // CPU time, median
   uint64_t hops = 0;          // in the measured time of all runs
   double load_seconds = 0;    // Fabric::Load, median
-  Conservation conservation;  // of all runs, after unloading
+  Conservation conservation;  // the account of all runs, after unloading
 };
 
 // EAL must be up. InvalidArgument names the option and its range.

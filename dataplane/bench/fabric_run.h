@@ -32,12 +32,13 @@ struct FabricRun {
   double frames_per_second = 0;  // delivered
   // The share of passes in which the least busy worker that polls a port moved frames.
   double busy = 0;
-  double dropped_part = 0;  // of the frames that came in, in the measured time
+  double dropped_part = 0;  // the part of the frames that came in, in the measured time
   // CPU time of the process over the measured time of all its workers, at most 1.
   double on_cpu = 0;
-  double late_mean_us = 0, late_p99_us = 0;  // of the worker that was latest
-  uint64_t without_circuit = 0;  // frames of the measured time that were dropped for want of one
-  Conservation conservation;     // of the whole run, after unloading
+  double late_mean_us = 0, late_p99_us = 0;  // the lateness of the worker that was latest
+  // Frames of the measured time that were dropped because they had no circuit.
+  uint64_t without_circuit = 0;
+  Conservation conservation;  // the account of the whole run, after unloading
 };
 
 // It starts a process, so DPDK must not be up in this one. What the process prints goes to the file

@@ -18,7 +18,7 @@ struct InBandBenchOptions {
   uint32_t c = 4;        // the threshold of collision, 1..254
   int runs = 25;         // permutations, 1..10000
   int set_ups = 2000;    // single set-ups, 1..1000000
-  // Data packets a second that sources at all rows together send meanwhile; 0: none.
+  // Data packets a second that sources at all rows together send during the runs; 0: no data.
   double data = 0;
   uint64_t seed = 1;  // seed of the network; permutation i has seed + i
 };
@@ -36,7 +36,7 @@ struct InBandBenchResult {
   // The same messages there and back, while the nodes do nothing.
   RunStatistics walk;
   RunStatistics walk_forward, walk_backward;
-  double ratio = 0;  // of the medians, round over walk
+  double ratio = 0;  // the quotient of the medians, round over walk
   // The whole protocol, and the installing of the paths that it chose.
   RunStatistics collision;
   RunStatistics install;
@@ -48,7 +48,7 @@ struct InBandBenchResult {
   Quantiles release_seen;
   // A whole permutation by minimum, one request after the other.
   RunStatistics minimum;
-  Conservation conservation;  // of the data, after unloading
+  Conservation conservation;  // the account of the data, after unloading
 };
 
 // EAL must be up. InvalidArgument names the option and its range.

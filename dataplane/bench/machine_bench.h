@@ -14,7 +14,7 @@ namespace bfly::dataplane {
 
 struct MachineBenchOptions {
   double seconds = 0.2;  // measured time of a run, 0.01..60
-  int runs = 5;          // of each figure, 1..100
+  int runs = 5;          // runs of each figure, 1..100
 };
 
 // A figure of work within `bytes` of memory, on pages of the size that the kernel gives.
@@ -24,12 +24,12 @@ struct SizedFigure {
 };
 
 struct MachineBenchResult {
-  int cpu = 0;                           // of all figures but the last
+  int cpu = 0;                           // the CPU of all figures except the last
   std::vector<SizedFigure> copies = {};  // bytes a second by memcpy, from one half to the other
   std::vector<SizedFigure> walks = {};   // ns a load, where each load says where the next one goes
   RunStatistics ring_ns = {};  // to put a pointer into an rte_ring and to take it out, on one core
-  // The same where `cpu` takes out what this CPU puts in. Nothing: the process may use one CPU
-  // only.
+  // The same where `cpu` takes out what this CPU puts in. nullopt: the process may use only one
+  // CPU.
   std::optional<int> other_cpu = {};
   RunStatistics ring_across_ns = {};
 };

@@ -68,7 +68,7 @@ struct MemifPlace {
   uint16_t flags;
   uint16_t region;
   uint32_t length;
-  uint32_t offset;  // of the buffer in the region
+  uint32_t offset;  // the offset of the buffer in the region
   uint32_t metadata;
 };
 
@@ -198,8 +198,8 @@ class MemifLoadPort final : public LoadPort {
   const std::unique_ptr<SharedMemory> memory_;
   std::unique_ptr<PeerSocket> socket_;
   const size_t frame_bytes_;
-  uint16_t taken_ = 0;  // by the server, of those offered
-  uint16_t sent_ = 0;   // by the server
+  uint16_t taken_ = 0;  // how many of the offered frames the server took
+  uint16_t sent_ = 0;   // how many frames the server sent
 };
 
 }  // namespace

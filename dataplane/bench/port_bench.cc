@@ -31,7 +31,7 @@ constexpr double kBenchAnswerSeconds = 10;
 constexpr double kAloneSeconds = 0.1;
 constexpr int kMemoryMb = 256;
 constexpr size_t kMostRows = 20;
-constexpr double kLeastShare = 0.95;  // of the time
+constexpr double kLeastShare = 0.95;  // the least share of the time
 constexpr double kLeastAlone = 1.2;   // over the frames a second of a device
 
 // One run of one device under test.
@@ -44,8 +44,8 @@ struct DeviceRun {
   double in_kernel = 0;
   std::optional<double> lost;
   uint64_t strange = 0;
-  uint64_t received = 0;      // by the load since it is connected
-  Conservation conservation;  // of bfly
+  uint64_t received = 0;      // frames that the load received since it was connected
+  Conservation conservation;  // the account of bfly
 };
 
 absl::Status CheckOptions(const PortBenchOptions& o) {

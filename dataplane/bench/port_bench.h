@@ -18,7 +18,8 @@ namespace bfly::dataplane {
 
 struct PortBenchOptions {
   std::string ports = "memif";    // the name of a PortKind
-  std::vector<int> stages = {6};  // of butterflies of 2^stages rows, 1..20 each, one row for each
+  std::vector<int> stages = {6};  // the stages of butterflies of 2^stages rows, 1..20 each; the
+                                  // result has one row for each
   int frame_bytes = 64;           // without FCS, 60..1514
   double seconds = 1;             // measured time of one run, 0.1..60
   int runs = 5;                   // runs of each row, in turn; 1..100
@@ -29,7 +30,7 @@ struct PortBenchOptions {
 // What one device under test did in all of its runs.
 struct PortBenchRow {
   std::string forward;  // testpmd's forward mode; empty: bfly
-  int stages = 0;       // of bfly
+  int stages = 0;       // stages of bfly
   RunStatistics pps;
   // Frames a second of the CPU time that the device's process really got. It is still comparable on
   // a machine that is busy with other work.
@@ -46,18 +47,18 @@ struct PortBenchRow {
   // Of the frames that the device took, the part that did not come back; the highest. Nothing where
   // the load cannot see how many the device took.
   std::optional<double> lost;
-  RunStatistics over_io;      // of runs that followed each other
+  RunStatistics over_io;      // the quotient of runs that followed each other
   RunStatistics cpu_over_io;  // the same of frames a second of CPU time
 };
 
 struct PortBenchResult {
   PortBenchOptions options;
-  int load_cpu = 0;                // generator and sink
-  int device_cpu = 0;              // testpmd, or bfly
-  RunStatistics hand_over_ns;      // until one of these CPUs sees what the other wrote
-  RunStatistics alone_pps;         // of the load, with a device that copies nothing
+  int load_cpu = 0;            // generator and sink
+  int device_cpu = 0;          // testpmd, or bfly
+  RunStatistics hand_over_ns;  // until one of these CPUs sees what the other wrote
+  RunStatistics alone_pps;     // frames per second of the load, with a device that copies nothing
   std::vector<PortBenchRow> rows;  // testpmd io, mac and macswap; then bfly, as in options.stages
-  Conservation conservation;       // of bfly, all runs, after unloading
+  Conservation conservation;       // the account of bfly over all runs, after unloading
 };
 
 // A device was the bottleneck if frames waited for it, and had room behind it, for nearly all of

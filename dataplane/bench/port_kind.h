@@ -31,7 +31,7 @@ struct PortKind {
 
 std::span<const PortKind> PortKinds();
 
-// Null if there is none of this name.
+// Null if no kind has this name.
 const PortKind* FindPortKind(std::string_view name);
 
 }  // namespace bfly::dataplane

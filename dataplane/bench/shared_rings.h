@@ -35,7 +35,7 @@ class SharedMemory {
 // A client's end of a socket in the file system.
 class PeerSocket {
  public:
-  // `type` is that of socket(2). It tries until somebody listens.
+  // `type` is that of socket(2). It tries until a process listens.
   static absl::StatusOr<std::unique_ptr<PeerSocket>> Connect(const std::string& path, int type,
                                                              double seconds);
   ~PeerSocket();

@@ -16,9 +16,9 @@ struct StepBenchOptions {
       .kind = NetworkKind::kMultibutterfly, .rows = 1024, .seed = 1, .multiplicity = 2};
   int workers = 1;        // 1..256; waves and greedy routing use at most two for one run
   uint32_t waves = 1;     // L of the waves, 1..rows
-  uint32_t packets = 16;  // of each input under greedy routing, 1..1024
+  uint32_t packets = 16;  // packets of each input under greedy routing, 1..1024
   int runs = 5;           // 1..100
-  uint64_t seed = 1;      // of the permutations and destinations
+  uint64_t seed = 1;      // the seed of the permutations and destinations
   double moves = 20e6;    // packets times links of a run, about, 1..1e9; the plain loop does a 5th
 };
 
@@ -32,7 +32,7 @@ struct StepBenchSpeeds {
 struct StepBenchProgram {
   StepBenchSpeeds clock;
   StepBenchSpeeds plain;
-  uint64_t moves = 0;  // of all runs of the step clock
+  uint64_t moves = 0;  // moves of all runs of the step clock
   uint64_t steps = 0;
 };
 

@@ -16,24 +16,25 @@ struct StepWorkerBenchOptions {
       .kind = NetworkKind::kMultibutterfly, .rows = 1024, .seed = 1, .multiplicity = 2};
   uint32_t waves = 1;  // L of the waves, 1..rows
   int runs = 20;       // random permutations, 1..1000
-  uint64_t seed = 1;   // of the first permutation
+  uint64_t seed = 1;   // the seed of the first permutation
   // 1..usable CPUs; 0: two, or one where a second CPU may not be used.
   int most_workers = 0;
 };
 
-// Of one number of workers. One entry for each run.
+// The result for one number of workers. One entry for each run.
 struct StepWorkerBenchRuns {
   int workers = 0;
-  bool by_rows = false;  // each worker has a range of the rows; else a part of the stages
+  bool by_rows = false;  // true: each worker has a range of the rows; false: a part of the stages
   std::vector<double> steps_per_second = {};
-  std::vector<double> barriers_per_second = {};  // of the same workers without work
-  uint64_t steps = 0;                            // of all runs
-  uint64_t barriers = 0;                         // of all steps
+  // Barriers per second of the same workers without work.
+  std::vector<double> barriers_per_second = {};
+  uint64_t steps = 0;     // steps of all runs
+  uint64_t barriers = 0;  // barriers of all steps
 };
 
 // One worker, then up to `most_workers` by stages and by rows. Every permutation is routed in
-// waves, and every report is held against RunRoute's. InvalidArgument names the option and its
-// range. Internal: a report differs. EAL must be up.
+// waves, and every report is compared with that of RunRoute. InvalidArgument names the option and
+// its range. Internal: a report differs. EAL must be up.
 absl::StatusOr<std::vector<StepWorkerBenchRuns>> RunStepWorkerBench(
     const StepWorkerBenchOptions& options);
 

@@ -20,7 +20,7 @@ inline constexpr const char* kForwardModes[] = {"io", "mac", "macswap"};
 
 struct TestpmdOptions {
   std::string program = "dpdk-testpmd";
-  std::string mode = "io";           // of forwarding
+  std::string mode = "io";           // the mode of forwarding
   std::vector<std::string> devices;  // testpmd forwards between the first two, the next two, ...
   std::vector<int> cpus;             // a forwarding core each
   // Bursts of frames of its own that it sends by every device before it forwards. 0: none.

@@ -64,7 +64,7 @@ struct VhostMemoryTable {
 struct VhostMessage {
   VhostRequest request;
   uint32_t flags;
-  uint32_t bytes;  // of what follows
+  uint32_t bytes;  // the length of the bytes that follow
   union [[gnu::packed]] {
     uint64_t number;
     VhostRingState state;
@@ -248,8 +248,8 @@ class VhostLoadPort final : public LoadPort {
   const std::unique_ptr<SharedMemory> memory_;
   std::unique_ptr<PeerSocket> socket_;
   const size_t frame_bytes_;
-  uint16_t taken_ = 0;  // by the device, of those offered
-  uint16_t sent_ = 0;   // by the device
+  uint16_t taken_ = 0;  // how many of the offered frames the device took
+  uint16_t sent_ = 0;   // how many frames the device sent
 };
 
 }  // namespace

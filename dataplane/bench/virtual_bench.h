@@ -19,16 +19,16 @@ struct VirtualBenchOptions {
   double load = 0.9;
   // Of all links. Under priority half of the packets are urgent.
   Discipline discipline = Discipline::kFifo;
-  int workers = 1;  // 1..256
-  double units =
-      0;  // of measured time in a run, after a quarter more; 0: as many as give 20 million hops
-  int runs = 5;  // 1..100
+  int workers = 1;   // 1..256
+  double units = 0;  // units of measured time in a run, after a quarter more; 0: as many as give 20
+                     // million hops
+  int runs = 5;      // 1..100
   uint64_t seed = 1;
 };
 
 struct VirtualBenchResult {
   double units = 0;
-  uint64_t hops = 0;  // of all runs
+  uint64_t hops = 0;  // hops of all runs
   // One entry for each run, in turn: hops of all workers by the wall clock, hops by the CPU time of
   // all workers added up, hops of the plain loop by the wall clock and by CPU time.
   std::vector<double> hops_per_second;

@@ -32,9 +32,11 @@ struct HostPortConfig {
       device;  // DPDK device string, such as "net_memif0,role=server,id=0" or "0000:00:04.0"
   std::vector<Row> rows;
   int queue_pairs = 1;
-  std::vector<int> lcores;    // lcore that polls queue q is lcores[q % size]; empty: the workers of
-                              // `rows` in turn, at the first stage to receive, at the last to send
-  bool translate_mac = true;  // hosts keep their own MAC; the edge maps it to the row's and back
+  // Queue q is polled by lcores[q % size]. Empty: the workers of `rows` poll the queues in turn;
+  // workers of the first stage receive, and workers of the last stage send.
+  std::vector<int> lcores;
+  // Hosts keep their own MAC; the edge maps it to the row's address and back.
+  bool translate_mac = true;
   friend bool operator==(const HostPortConfig&, const HostPortConfig&) = default;
 };
 
@@ -43,9 +45,9 @@ struct HostPortConfig {
 struct TrunkConfig {
   std::string name;
   std::string device;
-  int after_stage = 0;  // frames that crossed this stage leave (or enter) here
-  bool sends = false;   // this side runs `after_stage`; the other side runs the next
-  int queue_pairs = 1;  // each with an equal part of the rows (frames/trunk_frame.h)
+  int after_stage = 0;  // frames that have crossed this stage leave (or enter) here
+  bool sends = false;   // this side runs `after_stage`; the other side runs the next stage
+  int queue_pairs = 1;  // each queue pair has an equal part of the rows (frames/trunk_frame.h)
 };
 
 // The worker of `lcore` runs these rows of these stages.
@@ -58,7 +60,7 @@ struct StagePlacement {
 
 enum class IdleMode {
   kPoll,      // never gives the core away
-  kAdaptive,  // sleeps 10..100 us after passes that found nothing
+  kAdaptive,  // sleeps 10..100 us after passes that found no packet
 };
 
 // The frames that a pair without a circuit may send.
@@ -70,16 +72,17 @@ struct FabricConfig {
   AddressingConfig addressing;
   std::vector<StagePlacement>
       placement;                      // the stages this data plane runs; others belong to its peers
-  std::vector<HostPortConfig> ports;  // of this data plane
-  // Rows with a host port on another data plane: floods go there too.
+  std::vector<HostPortConfig> ports;  // the host ports of this data plane
+  // Rows with a host port on another data plane: floods go to these rows too.
   std::vector<Row> rows_elsewhere;
   std::vector<TrunkConfig> trunks;
   WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
-  LinkPlan links;                   // of the whole network
-  LinkCapacity circuit_capacity;    // of the whole network; for circuits set up in band
+  LinkPlan links;  // the link settings of the whole network
+  // The capacities of the whole network, for circuits set up in band.
+  LinkCapacity circuit_capacity;
   uint32_t queue_memory_mb = 256;   // 1..262144, for packets on links that take time
   uint32_t max_frame_bytes = 1518;  // 64..9018, with the Ethernet header, without FCS
-  uint32_t mbufs = 0;               // 0: sized from ports and queues
+  uint32_t mbufs = 0;               // 0: computed from ports and queues
   int spare_queue_pairs = 0;        // with mbufs 0: buffers for ports that are added later
   IdleMode idle = IdleMode::kAdaptive;
 };

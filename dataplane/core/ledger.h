@@ -2,7 +2,7 @@
 // The reasons for which packets are dropped, and the account of each worker from which conservation
 // is checked.
 //
-// Every worker keeps one Ledger. At the end of each pass it balances by itself:
+// Every worker keeps one Ledger. At the end of each pass the ledger balances by itself:
 //   injected + taken_over == delivered + dropped + handed_on + held
 // where taken_over/handed_on count descriptors that crossed a ring or trunk between workers, and
 // held is counted from the queues themselves, not from the other fields. Summed over all workers
@@ -34,11 +34,13 @@ enum class DropReason : uint8_t {
   kTrunkLost,       // a gap in a trunk's sequence numbers
   kUnloaded,        // still inside when the fabric was unloaded
   kTrunkDuplicate,  // a trunk's sequence number that came before, or later than the window
-  kTrunkForeign,    // a trunk's frame that is not of the sender's session or far from its numbers
+  kTrunkForeign,    // a trunk's frame that is not of the sender's session, or whose number is far
+                    // from the sender's
   kNoSlot,          // no slot of the schedule leads from the row to the output
-  kSlotMissed,   // the slot was not on and the schedule says drop, or it ended before the slot came
-  kSlotFull,     // as many frames waited for the slot at the row as may
-  kPortRemoved,  // waited to leave or enter by a port when that was removed
+  kSlotMissed,   // the slot was not on and the schedule says drop, or the schedule ended before the
+                 // slot came
+  kSlotFull,     // the most frames allowed waited for the slot at the row
+  kPortRemoved,  // waited to leave or enter by a port when the port was removed
 };
 inline constexpr int kDropReasons = static_cast<int>(DropReason::kPortRemoved) + 1;
 
@@ -54,8 +56,8 @@ struct Ledger {
   uint64_t handed_on = 0;   // given to another worker or process
   uint64_t held = 0;        // inside this worker now
   DropCounts dropped{};
-  // Part of `dropped`: packets that were to turn back behind the last stage (slots/turn_back.h) and
-  // were dropped before.
+  // Part of `dropped`: packets that should have turned back behind the last stage
+  // (slots/turn_back.h) and were dropped before.
   uint64_t turning_dropped = 0;
 
   void Drop(DropReason reason, uint64_t packets = 1) {

@@ -29,7 +29,7 @@ class RingOf {
 
   // Producer: a later Push of this many takes all of them. The consumer can only raise the number.
   uint32_t room() const { return rte_ring_free_count(ring_.get()); }
-  // Producer. Returns how many it took.
+  // Producer: returns how many elements the ring took.
   uint32_t Push(const T* burst, uint32_t count) {
     uint32_t free;
     const uint32_t taken =
@@ -43,7 +43,8 @@ class RingOf {
     return rte_ring_sc_dequeue_burst_elem(ring_.get(), burst, sizeof(T), count, nullptr);
   }
 
-  // Any thread: what waits, the most that waited after a Push, and what may wait.
+  // Any thread: how many elements wait, the most that waited after a Push, and the most that may
+  // wait.
   uint32_t waiting() const { return rte_ring_count(ring_.get()); }
   uint32_t peak() const { return peak_.load(std::memory_order_relaxed); }
   uint32_t capacity() const { return rte_ring_get_capacity(ring_.get()); }

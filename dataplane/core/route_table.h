@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells which tag a frame gets at its input row: the tag of its circuit if it has one, otherwise
-// the tag that the topology gives.
+// the tag that the topology determines.
 #pragma once
 
 #include <atomic>
@@ -73,8 +73,9 @@ class RouteTable {
     return network.multiplicity() == 1 && network.extra_hops() == 0 && network.ends_left_to_right();
   }
 
-  // ToWire(GreedyTag(...)). Every frame asks for it. The input says the directions of the first
-  // hops of a greedy path and the output says those of the others; row 0 says only zeros.
+  // ToWire(GreedyTag(...)). It is called for every frame. The input determines the directions of
+  // the first hops of a greedy path, and the output those of the other hops; for row 0 they are all
+  // zero.
   WireTag Greedy(Row input, Row output) const {
     if (!by_arithmetic_) return from_input_[input] | to_output_[output];
     return WireTag{input & inputs_} << input_at_ | WireTag{output} << output_at_ |
@@ -84,14 +85,15 @@ class RouteTable {
   const bool by_arithmetic_;
   const bool best_effort_;
   std::atomic<bool> passes_;  // control: writes, workers: relaxed reads
-  const int bits_;            // of a tag
-  // By arithmetic: where the output stands in a tag in wire form, and where the bits `inputs_` of
-  // the input stand, which are all of them on a network of two copies and none on another.
+  const int bits_;            // bits of a tag
+  // For tags by arithmetic: the place of the output in a tag in wire form, and the place of the
+  // bits `inputs_` of the input. `inputs_` has all bits on a network of two copies, and none on
+  // other networks.
   const int output_at_;
   const int input_at_;
   const Row inputs_;
   const WireTag end_;  // the directions of the last `dimension` hops
-  // By row, where the tag takes more than a shift; else empty.
+  // One for each row, if the tag takes more than a shift; otherwise empty.
   std::vector<WireTag> from_input_, to_output_;
   std::vector<std::atomic<WireTag>> circuits_;  // control: writes, workers: relaxed reads
 };

@@ -18,7 +18,7 @@ struct LinkCounters {
   uint32_t occupancy = 0;  // packets on the link now: forwarded and not yet taken by the next stage
   uint32_t occupancy_peak = 0;  // its largest value since load
   DropCounts drops{};           // dropped on this link
-  uint64_t busy_ns = 0;         // spent sending, where the link has a rate
+  uint64_t busy_ns = 0;         // time spent sending, if the link has a rate
 };
 
 // A figure of a link by which links are compared.
@@ -64,7 +64,7 @@ struct XdpCounters {
     std::string name;  // "to_row", "foreign", "truncated", ...
     uint64_t packets = 0;
   };
-  std::vector<RowCount> rows;        // rows that frames were redirected for
+  std::vector<RowCount> rows;        // rows to which frames were redirected
   std::vector<ActionCount> actions;  // every frame seen counts under one of these
 };
 
@@ -74,13 +74,14 @@ struct QueueCounters {
 
 struct PortCounters {
   std::string name;
-  std::string driver;                     // DPDK's name of it, such as "net_memif"
+  std::string driver;                     // DPDK's name of the driver, such as "net_memif"
   uint64_t rx_packets = 0, rx_bytes = 0;  // frames taken from the device
   uint64_t tx_packets = 0, tx_bytes = 0;  // frames given to the device
-  uint64_t rx_missed = 0;  // the device dropped before we looked (imissed + ierrors + nombuf)
+  // Frames that the device dropped before a worker took them (imissed + ierrors + nombuf).
+  uint64_t rx_missed = 0;
   DropCounts drops{};
-  std::vector<QueueCounters> queues;  // of a host port, by queue pair
-  XdpCounters xdp;                    // empty where the port has no XDP program
+  std::vector<QueueCounters> queues;  // for each queue pair of a host port
+  XdpCounters xdp;                    // empty if the port has no XDP program
 };
 
 struct Conservation {
@@ -104,7 +105,7 @@ struct RingOccupancy {
   // The most packets that wait in one of these rings now, and the most that ever waited in one.
   uint32_t waiting = 0;
   uint32_t peak = 0;
-  uint32_t capacity = 0;  // of each
+  uint32_t capacity = 0;  // the capacity of each ring
 };
 
 struct WorkerCounters {
@@ -119,12 +120,12 @@ struct WorkerCounters {
     double p99_ns = 0;  // at most 1/16 too much
     double max_ns = 0;
   } lateness;
-  // All hops, and the cycles of the passes that moved packets, with all that was done in them: also
-  // polls, edges and hand-over, and what the kernel ran on the CPU meanwhile.
+  // All hops, and the cycles of the passes that moved packets, including polls, edges and hand-over
+  // in these passes, and the time in which the kernel ran something else on the CPU.
   HopCycles busy;
-  PollCounts polls;                  // of ports, trunks, sources and rings
-  std::vector<StageCost> stages;     // sampled, by first stage
-  std::vector<RingOccupancy> rings;  // that lead to this worker
+  PollCounts polls;                  // polls of ports, trunks, sources and rings
+  std::vector<StageCost> stages;     // sampled costs, ordered by first stage
+  std::vector<RingOccupancy> rings;  // rings that lead to this worker
 };
 
 struct Snapshot {
@@ -133,11 +134,11 @@ struct Snapshot {
   int first_stage = 0;  // stages this data plane runs: first_stage..last_stage,
   int last_stage = -1;  // a contiguous range
   std::vector<LinkCounters>
-      links;  // by network link index, starting at (first_stage, row 0, port 0)
+      links;  // indexed by network link, starting at (first_stage, row 0, port 0)
   std::vector<PortCounters> ports;
   PortCounters removed_ports;  // the sum over ports that were removed since load; has no name
   std::vector<WorkerCounters> workers;
-  // The account of this data plane alone; in_flight counts the packets that it holds itself. With
+  // The account of this data plane only; in_flight counts the packets that it holds itself. With
   // trunks
   //   injected + trunk_in = delivered + dropped + in_flight + trunk_out,
   // and the controller's sum over data planes has in_flight + (trunk_out - trunk_in) in flight.

@@ -7,7 +7,7 @@
 
 namespace bfly::dataplane {
 
-// How often each worker has begun a pass, by lcore.
+// How many passes each worker has begun, with the lcore of the worker.
 using WorkerPasses = std::vector<std::pair<int, uint64_t>>;
 
 }  // namespace bfly::dataplane

@@ -13,8 +13,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// A ring between two workers has room for what comes during a pass of the other worker, and it fits
-// a cache.
+// A ring between two workers has room for the packets that come during a pass of the other worker,
+// and it fits a cache.
 constexpr uint32_t kRingSlots = 1024;
 
 void NoteRing(const Ring& ring, int from_lcore, std::vector<RingOccupancy>& rings) {
@@ -86,7 +86,7 @@ std::vector<Assembly::Arrival> Assembly::Arrivals() const {
 // segment without hops per worker polls the other inlets and hands every packet to the segment that
 // begins at its row.
 void Assembly::BuildReceivers() {
-  std::map<int, std::vector<Arrival>> scattered;  // by worker
+  std::map<int, std::vector<Arrival>> scattered;  // the arrivals of each worker
   for (Arrival& arrival : Arrivals()) {
     std::set<int> begins;
     for (Row row : arrival.rows)
@@ -101,7 +101,7 @@ void Assembly::BuildReceivers() {
   for (const auto& [worker, arrivals] : scattered) {
     const size_t receiver = NewSegment(worker, {});
     receivers_[worker].segment = &segment(receiver);
-    std::map<int, uint16_t> lane_to;  // by segment of the plan
+    std::map<int, uint16_t> lane_to;  // the lane to each segment of the plan
     Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
                                     .groups = {}};
     for (const Arrival& arrival : arrivals) {
@@ -143,7 +143,7 @@ bool Assembly::IsLastHop(const SegmentPlan& segment) const {
 void Assembly::LeadOn(size_t from) {
   const SegmentPlan& plan = plan_.segments[from];
   const int stage = network_.stage_of_hop(plan.end() - 1);
-  std::map<int, uint16_t> lane_to;  // by segment of the plan
+  std::map<int, uint16_t> lane_to;  // the lane to each segment of the plan
   Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
                                   .groups = {}};
   for (Row row = plan.rows.first; row <= plan.rows.last; ++row) {
@@ -212,7 +212,8 @@ void Assembly::LeadToTrunk() {
   const auto last_stage_of = [this](size_t i) {
     return &stages_.of(plan_.last_stage, plan_.segments[i].rows.first);
   };
-  std::map<size_t, std::map<size_t, uint16_t>> lane_to;  // by segment of the plan, way out
+  // The lane of each segment of the plan to each way out.
+  std::map<size_t, std::map<size_t, uint16_t>> lane_to;
   for (size_t w = 0; w < ways_out.size(); ++w) {
     if (feeders[w].empty()) continue;
     const int worker = ways_out[w].worker;
@@ -246,7 +247,7 @@ std::vector<std::vector<int>> Assembly::TransmittersOfRows() {
       if (!egresses_[worker]) egresses_[worker] = MakeEgress(worker);
       egresses_[worker]->Attach(port->config().rows, &port->transmitter(q));
     }
-    // A row's own worker sends what comes to the row, if it has a queue pair for that.
+    // A row's own worker sends the packets that come to the row, if it has a queue pair for them.
     const std::vector<int> own = plan_.QueuesOfRows(port->config(), plan_.last_stage);
     for (size_t i = 0; i < own.size(); ++i) {
       of_row[port->config().rows[i]] =
@@ -262,13 +263,13 @@ std::unique_ptr<Egress> Assembly::MakeEgress(int worker) const {
 }
 
 // Packets end at the egress of the worker that transmits to the port of their row. Packets whose
-// row has no such port end at the egress of the worker that they are on. An egress is the lane of
-// one segment: of the last hop's segment if no other leads there, otherwise of a segment without
-// hops.
+// row has no such port end at the egress of the worker that has them. An egress is the lane of one
+// segment: of the last hop's segment if no other segment leads there, otherwise of a segment
+// without hops.
 void Assembly::LeadToPorts() {
   transmitters_ = TransmittersOfRows();
-  std::vector<std::set<size_t>> feeders(workers_.size());  // of each egress
-  std::map<size_t, std::vector<bool>> heads;               // rows a last segment leads to
+  std::vector<std::set<size_t>> feeders(workers_.size());  // the segments that lead to each egress
+  std::map<size_t, std::vector<bool>> heads;               // the rows to which a last segment leads
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
     const SegmentPlan& plan = plan_.segments[i];
     if (!IsLastHop(plan)) continue;
@@ -283,7 +284,8 @@ void Assembly::LeadToPorts() {
       }
     }
   }
-  std::vector<std::map<size_t, uint16_t>> lane_from(workers_.size());  // by egress, segment
+  // For each egress: the lane of each segment.
+  std::vector<std::map<size_t, uint16_t>> lane_from(workers_.size());
   const auto number = [&](size_t from, int worker) {
     lane_from[worker][from] = static_cast<uint16_t>(segment(hop_segments_[from]).lanes() - 1);
   };
@@ -306,7 +308,7 @@ void Assembly::LeadToPorts() {
   }
   for (const auto& [i, leads_to] : heads) {
     if (segment(hop_segments_[i]).lanes() == 1) continue;
-    std::vector<uint16_t> lane_to(workers_.size());  // by worker
+    std::vector<uint16_t> lane_to(workers_.size());  // the lane to each worker
     for (size_t w = 0; w < workers_.size(); ++w) {
       const auto lane = lane_from[w].find(i);
       if (lane != lane_from[w].end()) lane_to[w] = lane->second;

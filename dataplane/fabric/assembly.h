@@ -34,35 +34,36 @@ class Assembly {
         ways_in_(plan.segments.size()),
         egresses_(workers.size()) {}
 
-  // Adds a way into a segment of the plan that begins at the first hop of this data plane. Call it
-  // before Build.
+  // Before Build: adds an inlet to a segment of the plan that begins at this data plane's first
+  // hop.
   void AddInlet(size_t segment, Inlet* inlet) { ways_in_[segment].push_back({inlet, false}); }
   void AddInlet(size_t segment, std::unique_ptr<Inlet> inlet);
   // Call it once, after the ports are open and before the workers start.
   void Build();
 
-  // The second one carries packets at `row` over the last hop of this data plane.
+  // The segment of this number in the plan, and the one that carries packets at `row` over the last
+  // hop of this data plane.
   Segment& hop_segment(size_t number) { return segment(hop_segments_[number]); }
   Segment& last_segment(Row row);
 
-  // By worker; null for a worker by which no packet leaves.
+  // One for each worker; null for a worker by which no packet leaves.
   const std::vector<std::unique_ptr<Egress>>& egresses() const { return egresses_; }
 
-  // By worker: the segment that scatters what comes from its inlets, and from which rows it can.
+  // For each worker: the segment that scatters packets from its inlets, and the rows of the inlets.
   struct Receiver {
     Segment* segment;
     std::set<Row> rows;
   };
   const std::map<int, Receiver>& receivers() const { return receivers_; }
-  // By row: the workers that packets for the row are led to, in order. If a row has none, its
-  // packets end at the workers of the last segments. Empty where a trunk leads on.
+  // For each row, the workers to which its packets are led, in order. Packets of a row without any
+  // end at the workers of the last segments. Empty if a trunk leads on.
   const std::vector<std::vector<int>>& transmitters() const { return transmitters_; }
 
   // Any thread: adds to each worker, in their order, the rings that lead to it.
   void ReadRings(std::vector<WorkerCounters>& workers) const;
 
-  // Call it after the workers stopped. It plays every worker's last pass, which takes what is on
-  // its way to the worker and drops all that the worker has.
+  // Call it after the workers stopped. It plays every worker's last pass, which takes the packets
+  // on their way to the worker and drops all packets that the worker has.
   void Discard();
 
  private:
@@ -82,13 +83,12 @@ class Assembly {
   // A way in; its packets may begin at any of `rows`.
   struct Arrival {
     WayIn way;
-    int worker;  // uses the inlet
+    int worker;  // the worker that uses the inlet
     std::vector<Row> rows;
   };
 
   std::vector<Arrival> Arrivals() const;
-  // These four are called in this order: a worker runs its segments in the order in which they
-  // were added.
+  // The next four are called in this order: a worker runs its segments in the order of adding.
   void BuildReceivers();
   void BuildHops();
   void BuildWaysOut();
@@ -98,13 +98,13 @@ class Assembly {
   void SetNextHops();
   void LeadToTrunk();
   void LeadToPorts();
-  // The workers that transmit to the port of each row, in order. A row without a port has none.
+  // The workers that transmit to the port of each row, in order; none for a row without a port.
   std::vector<std::vector<int>> TransmittersOfRows();
 
   std::unique_ptr<Egress> MakeEgress(int worker) const;
   size_t NewSegment(int worker, std::vector<Stage*> hops);
   // Connects a segment to a segment of worker `consumer`: over a ring, or directly if the worker is
-  // the same. Packets wait on the links of `last`, or on none if `last` is null.
+  // the same. Packets wait on the links of `last`, or on no link if `last` is null.
   Inlet* Connect(size_t from, Stage* last, int consumer);
   Segment& segment(size_t index) { return *segments_[index].segment; }
   bool IsLastHop(const SegmentPlan& segment) const;
@@ -114,14 +114,14 @@ class Assembly {
   LoadedStages& stages_;
   LoadedPorts& ports_;
   const Workers& workers_;
-  std::vector<std::vector<WayIn>> ways_in_;  // by segment of the plan
+  std::vector<std::vector<WayIn>> ways_in_;  // for each segment of the plan
   std::vector<std::unique_ptr<WorkerRing>> rings_;
   std::vector<std::unique_ptr<Inlet>> inlets_;
   std::vector<std::unique_ptr<Egress>> egresses_;
   std::vector<OwnedSegment> segments_;
-  std::vector<size_t> hop_segments_;  // by segment of the plan: index in segments_
+  std::vector<size_t> hop_segments_;  // for each segment of the plan: its index in segments_
   std::map<int, Receiver> receivers_;
-  std::vector<std::vector<int>> transmitters_;  // by row
+  std::vector<std::vector<int>> transmitters_;  // one for each row
 };
 
 }  // namespace bfly::dataplane

@@ -9,7 +9,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// So many links are read at a time. Their figures fit the cache.
+// This many links are read at a time. Their figures fit the cache.
 constexpr uint64_t kBlock = 4096;
 
 }  // namespace
@@ -78,8 +78,8 @@ void LinkScan::Look(const Fabric& fabric, uint64_t count) {
     next_ = first + i + 1;
     if (query_.used && uses_[i] == 0) continue;
     const uint64_t value = query_.top != 0 ? values_[i] : 0;
-    // Most links of a large network stop here. Indexes ascend, so a link that only equals the worst
-    // one comes too late.
+    // Most links of a large network stop here. Indexes ascend, so a link whose figure only equals
+    // the smallest one comes too late.
     if (query_.top != 0 && best_.size() == query_.top && value <= best_.top().value) continue;
     if (choosy && !IsWanted(first + i)) continue;
     Keep(fabric, first + i, value);

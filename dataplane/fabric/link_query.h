@@ -13,7 +13,7 @@
 
 namespace bfly::dataplane {
 
-// The links that a reader wants. Links are known by their index in the network.
+// The links that a reader wants. A link is named by its index in the network.
 struct LinkQuery {
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
 
@@ -26,14 +26,14 @@ struct LinkQuery {
   bool used = false;
   // The scan ends after this many links; 0: at the last link. Not with `top`.
   uint64_t most = 0;
-  // Only the `top` links with the largest figure `by`; of equal links, the ones with the lowest
-  // index. 0: all.
+  // Only the `top` links with the largest figure `by`; of links with equal figures, those with the
+  // lowest indices. 0: all links.
   uint64_t top = 0;
   LinkFigure by = LinkFigure::kPackets;
   // With `top`: bit i % 8 of byte i / 8 says whether link begin + i is looked at. Empty: every link
   // is looked at.
   std::vector<uint8_t> among = {};
-  // The answer has these links in any case, in ascending order.
+  // The answer contains these links in any case. The indices ascend.
   std::vector<uint64_t> also = {};
 };
 
@@ -45,19 +45,20 @@ struct LinkReading {
     uint64_t index = 0;
     LinkCounters counters;
   };
-  std::vector<Link> links;  // ascending
+  std::vector<Link> links;  // in ascending order of index
   // The first index that was not looked at.
   uint64_t end = 0;
 };
 
-// A query under way. Its caller continues it in pieces, so that others can run in between.
+// A query in progress. Its caller continues it in pieces, so that others can run in between.
 class LinkScan {
  public:
   // CheckQuery must have accepted `query`, which must outlive the scan, as must the fabric's
   // network.
   LinkScan(const LinkQuery& query, const Fabric& fabric);
 
-  // Looks at about `links` more links of the same fabric. Returns false when it has looked at all.
+  // Looks at about `links` more links of the same fabric. Returns false when it has looked at all
+  // links.
   bool Continue(const Fabric& fabric, uint64_t links);
   // Call it after Continue has returned false.
   LinkReading Take(const Fabric& fabric);
@@ -84,7 +85,8 @@ class LinkScan {
   uint64_t first_, end_;
   uint64_t next_;
   bool full_ = false;  // query_.most links were found
-  std::priority_queue<Candidate, std::vector<Candidate>, Better> best_;  // the worst is on top
+  // The candidate with the smallest figure is on top.
+  std::priority_queue<Candidate, std::vector<Candidate>, Better> best_;
   LinkReading reading_;
   std::vector<uint64_t> values_, uses_;
 };

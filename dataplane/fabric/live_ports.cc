@@ -15,8 +15,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPortTime(2);
-// Each look takes a pass of every worker. A device whose receiving has been stopped has nothing
-// left after a few.
+// Each look takes a pass of every worker. A device that has stopped receiving has no frames left
+// after a few passes.
 constexpr int kDrainLooks = 64;
 
 uint64_t Received(const HostPort& port) { return port.counters().rx_packets; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds host ports to a running fabric and removes them. Only the rows of the port notice.
+// Adds host ports to a running fabric and removes them. A change affects only the rows of its port.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace bfly::dataplane {
 // Thread-safe; changes are made one after the other.
 class LivePorts {
  public:
-  // More names of ports than this are not used over the life of a fabric.
+  // The most different port names over the life of a fabric.
   static constexpr size_t kMostNames = 65536;
 
   // All arguments outlive the object.
@@ -35,10 +35,10 @@ class LivePorts {
 
   // Call it after the ports are open and before their keeper starts.
   void Start();
-  // Waits for a change in progress. Later ones are refused. Call it before the workers stop.
+  // Waits for a change in progress. Later changes are refused. Call it before the workers stop.
   void Stop();
 
-  // As Fabric::AddPort and so on.
+  // As Fabric::AddPort, RemovePort and SetRowsElsewhere.
   absl::Status Add(const HostPortConfig& port);
   absl::Status Remove(const std::string& name);
   absl::Status SetRowsElsewhere(const std::vector<Row>& rows);
@@ -51,12 +51,12 @@ class LivePorts {
     const HostPort* port;
   };
 
-  // These need mutex_.
+  // The caller of these functions holds mutex_.
   absl::Status CheckNew(const FabricConfig& next) const;
   GracePeriod AskWorkers() const;
-  // Keeps what workers used before until they have taken up what is new.
+  // Keeps the objects that workers used before until the workers have taken up the new ones.
   GracePeriod RetireOld(Old old);
-  // Lets the workers poll what the port's device received before it stopped receiving.
+  // Lets the workers poll the frames that the port's device received before it stopped receiving.
   void Drain(const HostPort& port) const;
   GracePeriod TakeOut(HostPort& port);
   // Closes the ports that no worker uses any more.
@@ -68,7 +68,7 @@ class LivePorts {
   Assembly& assembly_;
   LoadedTaps& taps_;
   const Workers& workers_;
-  std::mutex mutex_;  // guards what follows, and changes of ports_
+  std::mutex mutex_;  // guards the members below, and changes of ports_
   bool over_ = false;
   std::vector<Leaving> leaving_;
   Retired retired_;

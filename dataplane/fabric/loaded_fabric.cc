@@ -98,7 +98,7 @@ absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricCon
   if (!network.ok()) return network.status();
   std::unique_ptr<LoadedFabric> fabric;
   {
-    // What several workers share, such as the routes, lies where most of them are.
+    // Memory that several workers share, such as the routes, lies on the node of most of them.
     std::vector<int> lcores;
     for (const StagePlacement& part : config.placement) lcores.push_back(part.lcore);
     const OnNode on(NodeOfMost(lcores));
@@ -124,7 +124,7 @@ absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
   AddGates();
   live_ports_.Start();
   stages_.Offer(config_.links, shapes_taken_up_, retired_);
-  // Messages of programs may come at any time from the data plane before. Networks on which
+  // Messages of programs may come at any time from the previous data plane. Networks on which
   // circuits are not set up in band have none.
   if (!plan_.has_first_hop()) MakeInBand().IgnoreError();
   return absl::OkStatus();
@@ -290,7 +290,7 @@ absl::Status LoadedFabric::MakeInBand() {
   for (size_t i = 0; i < workers_.size(); ++i) {
     workers_[i]->SetInBand(in_band_owner_->worker(static_cast<int>(i)));
   }
-  // From here on changes are noted; what stands already is noted once, or twice.
+  // From here on changes are noted. A circuit that stands already is noted once or twice.
   in_band_.store(in_band_owner_.get(), std::memory_order_release);
   for (Row input = 0; input < network_.rows(); ++input) in_band_owner_->NoteCircuit(input);
   return absl::OkStatus();

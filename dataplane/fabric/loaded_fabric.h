@@ -92,7 +92,7 @@ class LoadedFabric final : public Fabric {
   void NoteCircuit(Row input);
   absl::Status MakeInBand();
   void MakeStepPrograms();
-  // Ports came or went.
+  // Tells step programs that ports came or went.
   void TellPrograms();
   void DiscardSteps();
   // Returns when every worker has begun and ended a pass since the call, or has stopped.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadedFabric: recording latencies, where packets are delivered and where links take time.
+// LoadedFabric: recording the latencies of deliveries and of links that take time.
 
 #include <chrono>
 #include <memory>

@@ -57,8 +57,8 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
   return absl::OkStatus();
 }
 
-// Buffers for ports that come later are a wish: where the memory is too small for them, the fabric
-// does without.
+// Buffers for ports that come later are optional: if the memory is too small for them, the fabric
+// loads without these buffers.
 absl::Status LoadedPorts::MakePool(const FabricConfig& config) {
   std::vector<int> pollers;
   const auto add = [&pollers](const PolledDevice& device) {

@@ -26,40 +26,41 @@ namespace bfly::dataplane {
 class LoadedPorts {
  public:
   // `hosts_file` keeps the addresses of hosts over a crash; if it is empty, they are learned anew.
-  // `wait_for_workers` is as DeviceKeeper wants it.
+  // `wait_for_workers`: see DeviceKeeper.
   LoadedPorts(const std::string& hosts_file, std::function<void()> wait_for_workers)
       : keeper_(std::move(wait_for_workers)), hosts_(hosts_file) {}
 
   // All arguments outlive the object.
   absl::Status Open(const FabricConfig& config, const Network& network, const RouteTable& routes,
                     const FabricPlan& plan);
-  // Before Start: the keeper runs it ten times a second.
+  // Adds a chore that the keeper runs ten times a second. Call it before Start.
   void AddChore(std::function<void()> chore) { keeper_.AddChore(std::move(chore)); }
   // Call Start after the workers have started, and Stop after they have stopped for good.
   void Start();
   void Stop();
-  // Nobody uses a port any more. Their counters can still be read.
+  // Closes all ports, when no worker uses a port any more. Their counters can still be read.
   void Close();
 
-  // These are for the one thread that changes the ports of the running fabric.
-  // The topology's ports as they are now, and rows_elsewhere.
+  // Only the one thread that changes the ports of the running fabric calls the functions below. The
+  // config with the present ports and the present rows_elsewhere.
   const FabricConfig& present() const { return present_; }
-  // Opens a port that `next` has at `index` and present() does not have. Nobody uses it yet.
-  // FailedPrecondition: there are no buffers for it. Else the errors of HostPort::Open.
+  // Opens a port that `next` has at `index` and present() does not have. No worker uses it yet.
+  // FailedPrecondition: there are no buffers for it. Other errors are those of HostPort::Open.
   absl::StatusOr<std::unique_ptr<HostPort>> Open(const FabricConfig& next, size_t index);
-  // The port is one of host_ports(), and readers see its counters.
+  // Makes the port one of host_ports(). Readers see its counters from then on.
   void Insert(std::unique_ptr<HostPort> port);
-  // The port receives nothing new, if its device can do that; the result says so.
+  // Makes the port receive no new frames, if its device can do that. Returns whether the device
+  // can.
   bool StopReceiving(HostPort& port);
-  // The port is no longer one of host_ports(). Readers see its counters until it is closed.
+  // Takes the port out of host_ports(). Readers see its counters until it is closed.
   void TakeOut(const HostPort& port);
-  // Closes a port that was taken out and that no worker uses any more. Its counters go to those of
-  // removed ports.
+  // Closes a port that was taken out and that no worker uses any more. Its counts are added to
+  // those of removed ports.
   void Close(const HostPort& port);
-  // Ports that were taken out and are not closed.
+  // Whether a port of this name was taken out and is not closed yet.
   bool IsClosing(const std::string& name) const;
-  // Makes the list of rows that broadcasts go to anew, and offers it to all inlets. Returns the
-  // list before, which they may use until their workers have answered.
+  // Makes a new list of the rows to which broadcasts go, and offers it to all inlets. Returns the
+  // previous list, which the inlets may use until their workers have answered.
   std::shared_ptr<const void> OfferFlood(std::vector<Row> rows_elsewhere);
 
   const std::vector<std::unique_ptr<HostPort>>& host_ports() const { return host_ports_; }
@@ -70,7 +71,7 @@ class LoadedPorts {
   std::string NameOf(uint32_t number) const;
   Trunk* trunk_in() const { return trunk_in_.get(); }    // null if stage 0 runs here
   Trunk* trunk_out() const { return trunk_out_.get(); }  // null if the last stage runs here
-  // Any thread. Null as long as there were no ports and trunks.
+  // Any thread. Null until there is a port or trunk.
   rte_mempool* frame_pool() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return pool_.get();
@@ -84,11 +85,12 @@ class LoadedPorts {
   // `removed` gets the sum over all ports that were removed and closed.
   std::vector<PortCounters> counters(PortCounters& removed) const;
   std::vector<std::string> problems() const;
-  // In the order of counters(): who uses them, as they were opened, and how their devices are now.
+  // For each port and trunk, in the order of counters(): which workers use it, as it was opened,
+  // and the present state of its device.
   std::vector<PortStatus> status() const;
 
  private:
-  // What is known of a port or trunk from its opening on.
+  // The facts about a port or trunk that are known from its opening on.
   struct Facts {
     PortStatus status;
     std::vector<std::string> warnings;
@@ -105,18 +107,19 @@ class LoadedPorts {
   FabricConfig present_;
   FramePool pool_;
   bool pool_takes_af_xdp_ = false;
-  int pool_queue_pairs_ = 0;  // for so many it has buffers
+  int pool_queue_pairs_ = 0;  // the number of queue pairs for which pool_ has buffers
   DeviceKeeper keeper_;
-  KnownHosts hosts_;                               // what the ports have learned
+  KnownHosts hosts_;                               // the addresses that the ports have learned
   std::shared_ptr<const std::vector<Row>> flood_;  // rows with a host port anywhere, ascending
-  // Ports come and go, Close removes all, and a reader may look at the same time.
+  // Guards the members below: ports come and go, Close removes all of them, and a reader may read
+  // at the same time.
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<HostPort>> host_ports_;
-  std::vector<std::unique_ptr<HostPort>> closing_;  // taken out
-  std::vector<Facts> host_facts_;                   // by host port
+  std::vector<std::unique_ptr<HostPort>> closing_;  // ports that were taken out and are not closed
+  std::vector<Facts> host_facts_;                   // one for each host port
   std::vector<Facts> trunk_facts_;
-  std::vector<std::string> names_;  // by number; also of ports that were removed
-  PortCounters removed_;            // of closed ports
+  std::vector<std::string> names_;  // the name of each number; also the names of removed ports
+  PortCounters removed_;            // the counts of closed ports
   std::unique_ptr<Trunk> trunk_in_;
   std::unique_ptr<Trunk> trunk_out_;
   bool closed_ = false;             // mutex_

@@ -48,7 +48,7 @@ uint64_t ToNs(double ticks) {
   return static_cast<uint64_t>(ticks * 1e9 / static_cast<double>(TscHz()));
 }
 
-// Slots of this number in the cycle that have begun when so many have begun in all.
+// How many slots of this number in the cycle have begun when `turns` slots have begun in total.
 uint64_t TurnsOf(uint64_t turns, uint64_t slot, uint64_t slots) {
   return turns > slot ? (turns - slot - 1) / slots + 1 : 0;
 }
@@ -131,7 +131,7 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   if (absl::Status status = Check(config); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t hz = TscHz();
-  // A repaired schedule goes on in step with what it was.
+  // A repaired schedule keeps the clock of the previous one.
   const bool repaired = !parts_.empty() && config.id != 0 && config.id == id_ &&
                         config.tags.size() == table_->slots();
   const SlotClock clock =
@@ -148,7 +148,8 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   id_ = config.id;
   const bool taken_up =
       Publish(std::move(next), by_intermediate_rows, std::chrono::steady_clock::now() + kPatience);
-  // From now on frames without a circuit come to the gates also where they are dropped otherwise.
+  // From now on frames without a circuit come to the gates even if the topology says that they are
+  // dropped.
   routes_.SetScheduled(true);
   if (taken_up) return absl::OkStatus();
   return absl::DeadlineExceededError(
@@ -177,7 +178,7 @@ void LoadedSchedules::LimitFrames(uint32_t most) {
   const bool lower = std::min(most, waiting_frames_) < std::min(most_frames_, waiting_frames_);
   most_frames_ = most;
   if (parts_.empty() || !lower) return;
-  // A worker that is late keeps to it from its next pass on.
+  // A worker that is late keeps the limit from its next pass on.
   Publish(PartsOf(table_, parts_), table_->late() == LatePolicy::kVlb,
           std::chrono::steady_clock::now() + kPatience);
 }
@@ -242,7 +243,7 @@ absl::StatusOr<ScheduleReport> LoadedSchedules::Report() const {
     ScheduleReport::Switching& worker = workers[gatekeepers_[i]->lcore()];
     const Lateness late = InNanoseconds(parts_[i].counts->late.Read());
     worker.lcore = gatekeepers_[i]->lcore();
-    // Of several gates of a worker the least punctual one.
+    // If a worker has several gates, its least punctual gate counts.
     if (late.p99 >= worker.lateness.p99) worker.lateness = late;
     worker.passed_over += parts_[i].counts->passed_over.load(std::memory_order_relaxed);
   }

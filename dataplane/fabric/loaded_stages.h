@@ -33,15 +33,15 @@ class LoadedStages {
 
   // The block of a stage that contains the row.
   Stage& of(int stage, Row row);
-  // The blocks of `count` consecutive stages that contain the row, to be crossed in one step.
-  // Before workers and readers start. All of these blocks have the same rows and worker.
+  // The blocks of `count` consecutive stages that contain the row, to be crossed in one step. Call
+  // it before workers and readers start. All of these blocks have the same rows and worker.
   FusedStages* Fuse(int stage, int count, Row row);
 
   // Control: builds the shapes that the plan needs and offers them to the workers of stages that
-  // change. `taken_up` is over when they use them; the old shapes are left to `retired`.
+  // change. `taken_up` ends when the workers use the new shapes; `retired` keeps the old shapes.
   void Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
   void SetLinkUp(LinkId link, bool up);
-  // Links by their index in the network; those of other stages are skipped.
+  // Names links by their index in the network. Links of other stages are skipped.
   void AvoidLinks(const std::vector<uint64_t>& links);
 
   // Control: starts to record the time that packets spend on links, or ends it. Returns for each
@@ -52,7 +52,7 @@ class LoadedStages {
 
   // Any thread: appends the links' counters in the network's order.
   void Read(std::vector<LinkCounters>& links) const;
-  // Any thread: the counters of one link, and one figure of links that are all of one stage.
+  // Any thread: the counters of one link, and one figure of several links, all of one stage.
   LinkCounters ReadLink(uint64_t index) const;
   void ReadFigures(LinkFigure figure, uint64_t first, std::span<uint64_t> values) const;
 
@@ -62,12 +62,12 @@ class LoadedStages {
     BlockPlan plan;
     // Packets on links; null if links of the block never took time.
     std::unique_ptr<TimedLinks> timed = nullptr;
-    LatencyHistogram* latency = nullptr;  // records that time
+    LatencyHistogram* latency = nullptr;  // records the time that packets spend on links
   };
   struct LoadedStage {
     int number;
-    std::vector<Block> blocks;                           // by row
-    std::shared_ptr<const ShapeTable> shapes = nullptr;  // of the latest plan
+    std::vector<Block> blocks;                           // ordered by row
+    std::shared_ptr<const ShapeTable> shapes = nullptr;  // the shapes of the latest plan
   };
 
   // The block of a stage that contains the link.
@@ -79,11 +79,11 @@ class LoadedStages {
   const FabricPlan& plan_;
   const Workers& workers_;
   std::vector<LoadedStage> stages_;  // first_stage..last_stage
-  // By first stage, number of stages and first row.
+  // The key is the first stage, the number of stages and the first row.
   std::map<std::tuple<int, int, Row>, std::unique_ptr<FusedStages>> fused_;
-  // By worker; null if no link of the worker took time.
+  // One for each worker; null if no link of the worker has taken time.
   std::vector<std::unique_ptr<PacketStore>> stores_;
-  std::set<uint64_t> avoided_;  // links, by index
+  std::set<uint64_t> avoided_;  // the indices of avoided links
 };
 
 }  // namespace bfly::dataplane

@@ -149,8 +149,8 @@ void LoadedTaps::SetTaps(const Place& place, const TapTable* taps) {
   if (place.egress != nullptr) place.egress->SetTaps(taps);
 }
 
-// Gives every place the table of the taps that there are now. Workers are asked to take the tables
-// up, and what they had is kept until they have.
+// Gives every place the table of the present taps. Asks the workers to take the tables up, and
+// keeps the previous tables until they have.
 void LoadedTaps::Publish() {
   Rules rules;
   for (const auto& tap : taps_) tap->SetPlaces(AddRules(tap, rules));

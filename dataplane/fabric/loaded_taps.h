@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The taps of a loaded fabric: who looks at which links and ports.
+// The taps of a loaded fabric: which tap copies from which links and ports.
 #pragma once
 
 #include <functional>
@@ -34,14 +34,14 @@ class LoadedTaps final : public Taps {
 
   absl::StatusOr<std::shared_ptr<Tap>> Start(const TapConfig& config) override;
   void Stop(const std::shared_ptr<Tap>& tap) override;
-  // Control: `change` changes the ports' list. Nobody reads it meanwhile, and places that came or
-  // went are offered to the workers.
+  // Control: calls `change`, which changes the list of ports. This object does not read the list
+  // meanwhile. Then it offers the workers the tables of places that came or went.
   void ChangePorts(const std::function<void()>& change);
-  // The workers have stopped for good, before the ports close.
+  // Call it after the workers have stopped for good and before the ports close.
   void End();
 
  private:
-  // Where a table stands: exactly one of the three is not null.
+  // The place of a table: exactly one of the three pointers is not null.
   struct Place {
     Stage* stage = nullptr;
     HostInlet* inlet = nullptr;
@@ -51,10 +51,11 @@ class LoadedTaps final : public Taps {
   using Rules = std::map<Place, std::vector<TapRule>>;
 
   absl::Status Check(const TapConfig& config) const;
-  // These need mutex_.
+  // The caller of these functions holds mutex_.
   void Publish();
   bool WaitForWorkers();
-  // Adds the rules of a tap, and returns how many links and ports of this data plane they are for.
+  // Adds the rules of a tap, and returns how many links and ports of this data plane the rules
+  // cover.
   size_t AddRules(const std::shared_ptr<Tap>& tap, Rules& rules) const;
   bool AddLink(const std::shared_ptr<Tap>& tap, const LinkId& link, TapRule rule,
                Rules& rules) const;
@@ -71,10 +72,10 @@ class LoadedTaps final : public Taps {
   LoadedPorts& ports_;
   const Assembly& assembly_;
   const Workers& workers_;
-  std::mutex mutex_;  // guards what follows; no worker takes it
+  std::mutex mutex_;  // guards the members below; no worker takes it
   bool over_ = false;
   std::vector<std::shared_ptr<Tap>> taps_;
-  std::vector<std::weak_ptr<Tap>> stopped_;  // whose copies may still be taken
+  std::vector<std::weak_ptr<Tap>> stopped_;  // stopped taps whose copies may still be taken
   std::map<Place, std::shared_ptr<const TapTable>> tables_;
   GracePeriod taken_up_;
   Retired retired_;

@@ -10,8 +10,8 @@
 
 namespace bfly::dataplane {
 
-// The bytes that loading takes for the stages first..last: the counters of their links, by
-// themselves and of fused stages (at most), and the route of every input row.
+// The bytes that loading takes for the stages first..last: the counters of their links, the
+// counters of fused stages (at most), and the route of every input row.
 uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage);
 
 // ResourceExhausted, with both numbers, if `need` is more than `available`. `for_what` is in the
@@ -19,7 +19,7 @@ uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage);
 absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available,
                              const char* for_what = "the counters of the stages placed here");
 
-// The bytes that the kernel can give without swapping, or UINT64_MAX if it does not say.
+// The bytes that the kernel can give without swapping, or UINT64_MAX if the kernel does not tell.
 uint64_t AvailableMemory();
 
 }  // namespace bfly::dataplane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows for a port or trunk from the config and the plan of its fabric. These functions
-// change nothing.
+// Facts about a port or trunk that follow from the config and the plan of its fabric. These
+// functions change nothing.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ PolledDevice PolledBy(const HostPortConfig& port, const FabricPlan& plan, bool s
 PolledDevice PolledBy(const TrunkConfig& trunk, const FabricConfig& config, const Network& network,
                       const FabricPlan& plan);
 
-// Sets of rules that each bring the frames of a port to the workers of their rows; none if the row
-// says nothing about the queue pair.
+// Sets of rules, each of which brings the frames of a port to the workers of their rows. Empty if
+// the row does not determine the queue pair.
 std::vector<QueueRules> RulesOfPort(const HostPortConfig& port, const FabricPlan& plan);
 
 PortStatus StatusOf(const HostPort& port, const FabricPlan& plan);

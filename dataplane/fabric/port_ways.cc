@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<Segment*>> WaysIn(const HostPortConfig& port, const F
   return ways;
 }
 
-// By row: the workers at whose egress packets for the row arrive.
+// For each row: the workers at whose egress packets for the row arrive.
 std::vector<std::set<int>> WorkersOfEnds(const FabricPlan& plan, const Network& network,
                                          const Assembly& assembly) {
   std::vector<std::set<int>> workers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways of host ports that come and go while the workers run: into which segments their frames
-// come, and by which workers frames get to them.
+// The ways of host ports that come and go while the workers run: the segments into which their
+// frames come, and the workers by which frames reach them.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,17 @@
 namespace bfly::dataplane {
 
 struct PortWays {
-  std::vector<Segment*> in;  // by queue pair; empty where another data plane runs stage 0
+  std::vector<Segment*> in;  // one for each queue pair; empty if another data plane runs stage 0
   struct Out {
     int worker;
     int queue;
     std::vector<Row> rows;
   };
-  std::vector<Out> out;  // empty where a trunk leads on
+  std::vector<Out> out;  // empty if a trunk leads on
 };
 
-// The ways of a port that is added. They are ways that the assembly has already: no rings between
-// workers are made. FailedPrecondition, which begins with the field: a way is missing.
+// The ways of a port that is added. The assembly has these ways already; the function makes no
+// rings between workers. FailedPrecondition, which begins with the field: a way is missing.
 absl::StatusOr<PortWays> FindPortWays(const HostPortConfig& port, const FabricPlan& plan,
                                       const Network& network, Assembly& assembly);
 

@@ -9,9 +9,10 @@
 namespace bfly::dataplane {
 
 // Any thread: returns when every worker has ended the pass that it is in. Packets go onto a trunk
-// before the pass is published, so they may be counted at the other end already: who reads the
-// other end, calls this and reads this end finds nothing there that is not here. A worker that
-// hangs is waited for a quarter of a second.
+// before the pass is published, so the other end may have counted them already. A caller that reads
+// the other end, then calls this function, and then reads this end finds at the other end only
+// packets that this end has counted. The function waits at most a quarter of a second for a worker
+// that hangs.
 void EndPasses(const Workers& workers);
 
 WorkerPasses PassesOf(const Workers& workers);

@@ -9,10 +9,11 @@
 
 namespace bfly::dataplane {
 
-// What workers record latencies in; empty while nothing is recorded. The egress and the timed links
-// of workers point to it.
+// The objects in which workers record latencies; empty while no latency is recorded. The egress and
+// the timed links of workers point to it.
 struct RecordedLatency {
-  std::vector<std::unique_ptr<DeliveryLatency>> deliveries;  // of workers that deliver
+  // One for each worker that delivers packets.
+  std::vector<std::unique_ptr<DeliveryLatency>> deliveries;
   LoadedStages::Histograms stages;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric::Verify checks what can be checked of a config before anything is built.
+// Fabric::Verify makes the checks of a config that are possible before the fabric is built.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -28,9 +28,9 @@ class Verifier {
  public:
   explicit Verifier(const FabricConfig& config) : config_(config) {}
 
-  // What is wrong with names, devices and rows of ports and trunks alone.
+  // Finds errors in the names, devices and rows of ports and trunks.
   std::vector<absl::Status> RunPorts(const Network& network) {
-    // Later ones are reported as the ones that are wrong, so trunks come first.
+    // Of two that contradict each other the later one is reported as wrong, so trunks come first.
     for (size_t i = 0; i < config_.trunks.size(); ++i) {
       const TrunkConfig& trunk = config_.trunks[i];
       Device(absl::StrCat("trunks[", i, "]"), trunk.name, trunk.device, trunk.queue_pairs);

@@ -9,8 +9,9 @@
 
 namespace bfly::dataplane {
 
-// Checks ports[index] as Fabric::Verify does, also against the other ports and the trunks, and
-// returns its errors as one, each beginning with "ports[index]". `network` is that of the config.
+// Checks ports[index] as Fabric::Verify does, also against the other ports and the trunks. Returns
+// its errors as one error, in which each begins with "ports[index]". `network` is the network of
+// the config.
 absl::Status VerifyPort(const FabricConfig& config, const Network& network, size_t index);
 
 }  // namespace bfly::dataplane

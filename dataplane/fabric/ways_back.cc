@@ -49,7 +49,7 @@ void WaysBack::SetOpen(bool open) {
   }
   for (SlotGate* gate : gates_) {
     gate->SetTurnBack(open);
-    gate->worker()->Ask();  // it takes that up
+    gate->worker()->Ask();  // the gate's worker takes the change up
   }
 }
 
@@ -73,9 +73,9 @@ bool WaysBack::open() const {
   return open_;
 }
 
-// Every packet that was sent by an intermediate row has turned back or was dropped, and none waits
-// for its gate. No count ever falls, so counts that were read one after the other and agree tell
-// the truth.
+// Every packet that was sent by an intermediate row has turned back or was dropped, and no packet
+// waits for its gate. No count ever falls, so counts that were read one after the other and agree
+// tell the truth.
 bool WaysBack::IsEmpty() const {
   if (!last_entered_.over()) return false;
   uint64_t sent = 0, ended = 0, version = 0;

@@ -28,7 +28,8 @@ class WaysBack {
   explicit WaysBack(const Workers& workers) : workers_(workers) {}
   ~WaysBack() { StopWaiting(); }
 
-  // Adds the gate of some rows, and a way out of the fabric. Call both before the workers start.
+  // AddGate adds the gate of some rows, and AddWayOut a way out of the fabric. Call them before the
+  // workers start.
   void AddGate(SlotGate* gate, Worker* gatekeeper) {
     gates_.push_back(gate);
     gatekeepers_.push_back(gatekeeper);
@@ -51,23 +52,23 @@ class WaysBack {
   // Ends the thread that waits for the last packet.
   void StopWaiting();
   void WaitForLast(const std::stop_token& stop);
-  // Returns false while a packet may be on its way. mutex_.
+  // Returns false while a packet may be on its way. The caller holds mutex_.
   bool CloseIfEmpty();
   bool IsEmpty() const;
   void SetOpen(bool open);
 
   const Workers& workers_;
   std::vector<SlotGate*> gates_;
-  std::vector<Worker*> gatekeepers_;  // by gate
+  std::vector<Worker*> gatekeepers_;  // the worker of each gate
   std::vector<Egress*> ways_out_;
-  mutable std::mutex mutex_;  // guards what follows; no worker takes it
+  mutable std::mutex mutex_;  // guards the members below; no worker takes it
   std::condition_variable_any changed_;
   bool open_ = false;
   bool closing_ = false;  // when the last packet has turned back
   GracePeriod last_entered_;
-  // From the first Open until the workers have ended.
+  // These exist from the first Open until the workers have ended.
   std::vector<std::unique_ptr<Ring>> rings_;
-  std::vector<std::unique_ptr<TurnBackOut>> ways_;  // by way out
+  std::vector<std::unique_ptr<TurnBackOut>> ways_;  // one for each way out
   std::jthread waiting_;
 };
 

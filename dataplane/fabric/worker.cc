@@ -22,8 +22,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// An idle worker looks this often before it first sleeps, because another burst often follows at
-// once.
+// An idle worker looks this often before it first sleeps, because another burst often follows
+// immediately.
 constexpr uint32_t kLooksBeforeSleep = 128;
 constexpr long kShortestSleepNs = 10'000;
 constexpr long kLongestSleepNs = 100'000;
@@ -135,7 +135,7 @@ uint64_t Worker::DiscardTimed() {
   return sum;
 }
 
-// Returns when the next packet is due somewhere, as far as is known.
+// Returns the TSC at which the next packet is due, as far as it is known.
 uint64_t Worker::NextEvent() const {
   uint64_t next = UINT64_MAX;
   for (const Stage* stage : timed_) next = std::min(next, stage->timed()->NextRelease());

@@ -28,7 +28,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   Worker(int lcore, IdleMode idle) : lcore_(lcore), node_(NodeOfLcore(lcore)), idle_(idle) {}
 
   int lcore() const { return lcore_; }
-  // Where its memory should be (runtime/numa.h).
+  // The node on which its memory should be (runtime/numa.h).
   int node() const { return node_; }
   // Add segments of earlier hops first, so that a packet may cross several of them in one pass.
   void AddSegment(Segment* segment) { segments_.push_back(segment); }
@@ -38,40 +38,41 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   // Only for a worker that runs rows of the first hop.
   void AddSources(SourceInlet* sources) { sources_.push_back(sources); }
 
-  // Control, also while it runs: what the worker does for programs from its next pass on. It must
-  // outlive the run of the worker.
+  // Control, also while the worker runs: sets the object that carries messages for programs from
+  // the worker's next pass on. The object must outlive the run of the worker.
   void SetInBand(InBandWorker* probes) { in_band_.store(probes, std::memory_order_release); }
 
-  // Control, also while it runs: the step program in which the worker takes part from its next pass
-  // on; null: none. It must outlive the run of the worker.
+  // Control, also while the worker runs: sets the step program in which the worker takes part from
+  // its next pass on; null: no program. The object must outlive the run of the worker.
   void SetSteps(StepWorker* steps) { steps_.store(steps, std::memory_order_release); }
 
-  // Launches the lcore. FailedPrecondition: the lcore runs something else, or DPDK has no thread
+  // Launches the lcore. FailedPrecondition: the lcore runs another function, or DPDK has no thread
   // left for it.
   absl::Status Start();
-  // To end the worker, ask it, then wait at most `seconds`. A pass takes as long as the devices
-  // take for a call.
+  // To end the worker, call AskToStop and then Join, which waits at most `seconds`. A pass takes as
+  // long as the devices take for a call.
   void AskToStop() { stop_.store(true, std::memory_order_relaxed); }
   absl::Status Join(double seconds);
 
-  // Control asks the worker to take up what its stages and sources were offered. When the worker
-  // has answered, it uses nothing that was replaced before.
+  // By the epoch control asks the worker to take up what it has offered to the worker's stages and
+  // sources. When the worker has answered, it no longer uses anything that was replaced before.
   PassEpoch* epoch() { return &epoch_; }
 
-  // Runs one round over the segments. Returns false if nothing happened. It is public for tests and
+  // Runs one round over the segments. Returns false if no packet moved. It is public for tests and
   // benchmarks that run a worker without an lcore.
   bool Pass();
 
-  // Any thread. The account balances, as ledger.h says.
+  // Any thread. The account balances (ledger.h).
   Account account(uint64_t& version) const { return published_.Read(version); }
   uint64_t account_version() const { return published_.version(); }
   uint64_t passes() const { return passes_.load(std::memory_order_acquire); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
-  // All hops, the cycles of passes that moved packets, and what polls brought. A pass counts when
-  // the next one has begun.
+  // All hops, the cycles of passes that moved packets, and the results of polls. A pass counts when
+  // the next pass has begun.
   HopCycles busy() const { return busy_.Read(); }
   PollCounts polls() const;
-  // The cost of each stage, or run of stages, in the batches that were sampled. First stages rise.
+  // The cost of each stage, or run of stages, in the batches that were sampled. The costs are in
+  // ascending order of first stages.
   std::vector<StageCost> stage_costs() const;
   // The lateness of packets released from links that take time, in TSC ticks.
   Lateness lateness() const { return lateness_.Read(); }
@@ -80,10 +81,10 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   // Call it only while the worker runs.
   double CpuSeconds() const;
 
-  // Frees the packets on its links and returns how many they were. The thread that unloads calls it
-  // after Join.
+  // Frees the packets on its links and returns how many there were. The thread that unloads calls
+  // it after Join.
   uint64_t DiscardTimed();
-  // That thread may finish the account.
+  // The thread that unloads may finish the account.
   Account& stopped_account() { return account_; }
   void PublishStopped() { published_.Publish(account_); }
 
@@ -91,7 +92,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   enum class Moved { kNotYet, kYes, kNo };
 
   static int Main(void* worker);
-  // Pins the thread of DPDK's to the CPU of the lcore.
+  // Pins DPDK's thread to the CPU of the lcore.
   bool Move();
   void Rest();
   void TakeUp(uint64_t asked);
@@ -111,7 +112,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   HopMeter busy_;
   uint64_t pass_began_ = 0;                      // worker only: TSC
   uint64_t hops_in_pass_ = 0;                    // worker only
-  uint64_t hops_made_ = 0;                       // worker only: up to the last pass
+  uint64_t hops_made_ = 0;                       // worker only: hops made up to the last pass
   bool was_busy_ = false;                        // worker only: the last pass moved packets
   Account account_;                              // worker only, while it runs
   Account last_published_;                       // worker only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from a frame's bytes where the frame is to go. The code is pure: it uses no device and has
+// Reads from a frame's bytes where the frame must go. The code is pure: it uses no device and has
 // no state.
 #pragma once
 
@@ -18,14 +18,14 @@ inline constexpr uint16_t kIpv4EtherType = 0x0800;
 inline constexpr uint16_t kIpv6EtherType = 0x86dd;
 inline constexpr uint16_t kVlanEtherType = 0x8100;
 inline constexpr uint16_t kServiceVlanEtherType = 0x88a8;
-// Readers of a frame step over so many VLAN tags. What stands behind more tags is not read.
+// Readers of a frame skip this many VLAN tags. The bytes behind further tags are not read.
 inline constexpr int kMaxVlanTags = 2;
 
 inline bool IsVlanType(uint16_t type) {
   return type == kVlanEtherType || type == kServiceVlanEtherType;
 }
 
-// What the fabric's frames are checked against. All ports use the same rules.
+// The rules by which the fabric's frames are checked. All ports use the same rules.
 struct FrameRules {
   AddressingMode mode = AddressingMode::kMac;
   uint32_t ipv4_base = 0;       // address of row 0, host byte order
@@ -42,7 +42,7 @@ struct Verdict {
   enum class Kind : uint8_t {
     kRow,    // to `output`, by the circuit or as the topology says
     kTag,    // a tester's frame, which goes along `tag` to `output`
-    kFlood,  // to every attached row but its own
+    kFlood,  // to every attached row except its own
     kDrop,   // `reason` says why
   };
   Kind kind = Kind::kDrop;
@@ -61,8 +61,8 @@ Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
                    const FrameRules& rules);
 
 // The priority that an IP header asks for by the first three bits of its DSCP, 0 to 7. `type` is
-// the ethertype before the header, and two bytes of the header are read. Another header, or one of
-// another IP version than `type` says, has priority 0.
+// the ethertype before the header, and two bytes of the header are read. Any other header, or a
+// header whose IP version is not that of `type`, has priority 0.
 inline uint8_t DscpPriority(uint16_t type, const uint8_t* header) {
   if (type == kIpv4EtherType) {
     return header[0] >> 4 == 4 ? static_cast<uint8_t>(header[1] >> 5) : uint8_t{0};
@@ -72,22 +72,23 @@ inline uint8_t DscpPriority(uint16_t type, const uint8_t* header) {
   return 0;
 }
 
-// The priority that a frame's VLAN tag (PCP) or else its IPv4 or IPv6 header (DscpPriority) asks
-// for, 0 to 7. A frame without them has priority 0.
+// The priority, 0 to 7, that a frame's VLAN tag (PCP) asks for or, without such a tag, its IPv4 or
+// IPv6 header (DscpPriority). A frame without them has priority 0.
 uint8_t PriorityOf(const uint8_t* bytes, uint32_t length);
 
-// What nearly all frames are: by MAC address to a row, without VLAN tag and bfly header.
+// A plain frame, as nearly all frames are: it goes by MAC address to a row, and has no VLAN tag and
+// no bfly header.
 struct PlainFrame {
   Row output = 0;
   MacAddress from = 0;
-  // 0..7. A byte would go over the stack to the word of the descriptor: the load is wider than the
-  // store then, and waits until the store has reached the cache.
+  // 0..7. As a byte it would go over the stack to the word of the descriptor: the load would then
+  // be wider than the store, and would wait until the store has reached the cache.
   uint64_t priority = 0;
 };
 // Returns true and fills in `plain` only if ParseFrame says kRow with the same output, and
-// PriorityOf the same priority. It reads a frame in one look, where they may have to follow
-// headers. The frame has all of its `length` bytes, at most rules.max_frame_bytes, and the mode of
-// `rules` is kMac.
+// PriorityOf the same priority. It reads a frame in one step, whereas these functions may have to
+// follow headers. The frame has all of its `length` bytes, at most rules.max_frame_bytes, and the
+// mode of `rules` is kMac.
 inline bool ReadPlainFrame(const uint8_t* bytes, uint32_t length, const FrameRules& rules,
                            PlainFrame& plain) {
   if (length < kEthernetBytes + 2) return false;

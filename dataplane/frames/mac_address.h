@@ -14,10 +14,10 @@ using MacAddress = uint64_t;
 
 // 02:bf:00:RR:RR:RR is the address of row RRRRRR.
 inline constexpr MacAddress kRowMacPrefix = 0x02bf00;
-// 02:bf:01:..: is an end of a trunk, so no host can be mistaken for a trunk.
+// 02:bf:01:.. is the address of an end of a trunk, so no host can be mistaken for a trunk.
 inline constexpr MacAddress kTrunkMac = 0x02bf01000000;
 // 02:bf:01:00:QQ:01 is where queue pair QQ leads, so that a device can tell queue pairs apart.
-// Frames with messages of programs go to that of queue pair 0.
+// Frames with messages of programs go to the address of queue pair 0.
 inline constexpr MacAddress TrunkReceiverMac(uint32_t queue) {
   return kTrunkMac | MacAddress{queue} << 8 | 1;
 }

@@ -9,19 +9,19 @@
 
 namespace bfly::dataplane {
 
-// In bytes, without FCS.
+// The shortest frame in bytes, without FCS.
 inline constexpr uint32_t kShortestStepFrame = 64;
 
 struct StepFrame {
   Row input = 0;
   Row output = 0;
-  WireTag tag = 0;      // of a path to the output; the packet may take another one
-  uint32_t number = 0;  // of the packet in its run
-  // The destination address is everybody's, not that of the output row.
+  WireTag tag = 0;      // the tag of a path to the output; the packet may take another path
+  uint32_t number = 0;  // the number of the packet in its run
+  // The destination address is the broadcast address, not that of the output row.
   bool to_everybody = false;
 };
 
-// Writes `bytes` bytes, kShortestStepFrame..9018. What follows the header is zeros.
+// Writes `bytes` bytes, kShortestStepFrame..9018. The bytes behind the header are zero.
 void WriteStepFrame(const StepFrame& frame, uint32_t bytes, uint8_t* out);
 
 }  // namespace bfly::dataplane

@@ -16,9 +16,9 @@ namespace bfly::dataplane {
 struct TrunkPacket {
   WireTag tag = 0;
   Row row = 0;
-  uint32_t session = 0;   // the sender drew it when it started
+  uint32_t session = 0;   // a number that the sender drew when it started
   uint64_t sequence = 0;  // the number of the packet in its session and queue
-  // Length of the host's frame, or the length that a synthetic packet pretends.
+  // Length of the host's frame, or the length that a synthetic packet pretends to have.
   uint16_t inner_bytes = 0;
   uint16_t input = 0;
   uint64_t age_ns = 0;  // nanoseconds since injection, at the sender; at most 2^48 - 1 (78 hours)
@@ -28,14 +28,14 @@ struct TrunkPacket {
   bool fixed = false;  // the tag also says the ports
 };
 
-// What both ends of a trunk agree on.
+// The rules on which both ends of a trunk agree.
 struct TrunkRules {
   uint32_t rows = 0;  // a power of two
   int stage = 0;      // the stage that every packet crossed last
   int hops_left = 0;  // the hops left in every tag
   TagLayout tags;
   int queues = 1;
-  uint32_t max_frame_bytes = 1518;  // of the host's frame
+  uint32_t max_frame_bytes = 1518;  // the longest frame of a host
 };
 
 TrunkRules MakeTrunkRules(const Network& network, int after_stage, int queues,
@@ -44,20 +44,21 @@ TrunkRules MakeTrunkRules(const Network& network, int after_stage, int queues,
 // Writes the kTrunkOverhead bytes that come in front of the host's frame.
 void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_t* out);
 
-// Reads these bytes back from a frame of `length` bytes. If it returns false, `reason` says what is
-// wrong with the frame.
+// Reads these bytes back from a frame of `length` bytes. If the function returns false, `reason`
+// says what is wrong with the frame.
 bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rules,
                     TrunkPacket& packet, DropReason& reason);
 
 // The queue pair of a packet that begins at `row` behind the trunk. Each queue pair has an equal
-// part of consecutive rows, so a worker of a block of rows needs only its own, and packets that
-// come to one node stay in order.
+// part of consecutive rows, so a worker of a block of rows needs only its own queue pairs, and
+// packets that come to one node stay in order.
 inline uint32_t TrunkQueueOf(Row row, const TrunkRules& rules) {
   return static_cast<uint32_t>(uint64_t{row} * static_cast<uint32_t>(rules.queues) >>
                                std::countr_zero(rules.rows));
 }
 
-// The rows of a queue pair, in order; none if there are more queue pairs than rows.
+// The rows of a queue pair, in order. With more queue pairs than rows, some queue pairs have no
+// rows.
 std::vector<Row> TrunkRowsOf(int queue, const TrunkRules& rules);
 
 }  // namespace bfly::dataplane

@@ -13,20 +13,20 @@
 
 namespace bfly::dataplane {
 
-// What the receiver knows of one queue of the sender. Sequence numbers go round at 2^64; only their
+// The state of the receiver for one queue of the sender. Sequence numbers wrap at 2^64; only their
 // differences are compared.
 class TrunkSequence {
  public:
   // Numbers less than kWindow ahead of the first missing one are taken when they come.
   static constexpr uint32_t kWindow = 4096;
-  // A missing number is lost when this many later numbers have come. A frame that comes later than
-  // that is treated as a copy.
+  // A missing number is lost when this many later numbers have come. A frame that comes still later
+  // is treated as a copy.
   static constexpr uint32_t kReorder = 1024;
   // This many later numbers are enough when the queue has been quiet. As many frames in a row,
   // with no frame of the window between them, lead the window to another session or far ahead.
   static constexpr uint32_t kEvidence = 16;
 
-  // What a frame told about packets, its own and others. No account has them yet.
+  // What a frame told about its own packet and others. These packets are not in any account yet.
   struct Step {
     bool take = false;        // the frame is new; if false, the caller frees it
     uint64_t lost = 0;        // numbers that will not come any more

@@ -22,11 +22,11 @@ enum class WireType : uint8_t {
 };
 
 enum WireFlags : uint8_t {
-  kWireNamesInput = 1,  // tester: `row` is the input row; without it the port tells
+  kWireNamesInput = 1,  // tester: `row` is the input row; without it the port determines the row
   kWireSynthetic =
-      2,  // trunk: no frame follows, inner_bytes is the length the packet pretends to have
-  kWireFixedPorts = 8,   // where a direction has several ports: the tag says the port of each hop;
-                         // without it the nodes pick among those of the direction
+      2,  // trunk: no frame follows, inner_bytes is the length that the packet pretends to have
+  kWireFixedPorts = 8,   // if a direction has several ports: the tag says the port of each hop;
+                         // without the flag the nodes pick one of the direction's ports
   kWirePriority = 0x70,  // trunk: three bits, 0..7
 };
 inline constexpr int kWirePriorityShift = 4;
@@ -39,12 +39,13 @@ struct WireHeader {
   uint8_t flags;         // WireFlags; bits not listed are 0
   uint8_t row[4];        // tester: input row; trunk: row the packet is at, after `stage`
   uint8_t tag[8];        // WireTag (topologies/tag.h): hops still to go, then a one bit, then zeros
-  uint8_t sequence[4];   // trunk: low half of the packet's number in `queue`; tester: its own
+  uint8_t sequence[4];   // trunk: low half of the packet's number in `queue`; tester: free for its
+                         // own use
   uint8_t stage;         // trunk: the stage the packet crossed last; tester: 0
   uint8_t queue;         // trunk: the sender's transmit queue; tester: 0
   uint8_t inner_bytes[2];  // bytes that follow; the rest of the frame is padding
-  uint8_t age[6];          // trunk: nanoseconds since injection; tester: its own
-  uint8_t input[2];        // trunk: low 16 bits of the input row; tester: its own
+  uint8_t age[6];          // trunk: nanoseconds since injection; tester: free for its own use
+  uint8_t input[2];        // trunk: low 16 bits of the input row; tester: free for its own use
 };
 static_assert(sizeof(WireHeader) == 32 && alignof(WireHeader) == 1 &&
               std::is_trivially_copyable_v<WireHeader>);
@@ -52,14 +53,15 @@ static_assert(sizeof(WireHeader) == 32 && alignof(WireHeader) == 1 &&
 // The header of a trunk's frame.
 struct TrunkHeader {
   WireHeader wire;
-  uint8_t session[4];        // drawn by the sender when it starts
+  uint8_t session[4];        // a number that the sender draws when it starts
   uint8_t sequence_high[4];  // high half of the packet's number, which counts from 0
 };
 static_assert(sizeof(TrunkHeader) == 40 && alignof(TrunkHeader) == 1 &&
               std::is_trivially_copyable_v<TrunkHeader>);
 
 inline constexpr int kEthernetBytes = 14;
-// What a trunk adds to a frame: a device that carries a trunk needs an MTU larger by this much.
+// The bytes that a trunk adds to a frame: a device that carries a trunk needs an MTU larger by this
+// much.
 inline constexpr int kTrunkOverhead = kEthernetBytes + static_cast<int>(sizeof(TrunkHeader));
 
 inline uint16_t LoadBe16(const uint8_t* p) {

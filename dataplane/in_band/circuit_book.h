@@ -21,24 +21,26 @@ class CircuitBook {
   Tag tag(Row input) const { return TagOf(standing_[input]); }
   uint32_t at_output(Row output) const { return at_output_[output]; }
 
-  // The route table has a new circuit for an input, or none. The links do not count the change yet.
+  // Notes that the route table has a new circuit for an input, or no circuit any more. The links do
+  // not count the change yet.
   void Note(Row input);
-  // The route table has a new circuit for an input, or none, and the links count the change.
+  // Notes that the route table has a new circuit for an input, or no circuit any more, and that the
+  // links count the change.
   void Settle(Row input);
 
-  // A program whose result nobody was told has released and installed `done`, and the links count
-  // that. The route table gets the circuits that were noted last, and Behind() returns what the
-  // links must be told.
+  // Takes back a program whose result was not reported to a caller. The program has released and
+  // installed `done`, and the links count that. The route table gets the circuits that were noted
+  // last, and Behind() returns what the links must be told.
   void TakeBack(const GivenCircuits& done, RouteTable& routes);
 
   // A program that was abandoned may have changed the circuit of an input. The route table gets the
   // circuit that was noted last.
   void Restore(Row input, RouteTable& routes);
-  // The links count no circuit any more.
+  // Notes that the links count no circuit any more.
   void CountNone();
 
-  // Returns what the links must be told to count the circuits that stand. Call CaughtUp once they
-  // have been told.
+  // Returns what the links must be told to count the circuits that stand. Call CaughtUp when the
+  // links have been told.
   GivenCircuits Behind();
   void CaughtUp();
   // The number of inputs that Behind() will look at. It is at most the network's rows, however many
@@ -51,11 +53,11 @@ class CircuitBook {
 
   const Network& network_;
   const RouteTable& routes_;
-  std::vector<WireTag> counted_;     // by input: the circuit that its links count, or 0
-  std::vector<WireTag> standing_;    // by input: the circuit as last noted
+  std::vector<WireTag> counted_;     // for each input: the circuit that its links count, or 0
+  std::vector<WireTag> standing_;    // for each input: the circuit that was noted last, or 0
   std::vector<uint32_t> at_output_;  // the circuits of standing_ that end at each output
   std::vector<Row> behind_;      // the inputs whose counted_ and standing_ may differ, each once
-  std::vector<bool> is_behind_;  // by input: whether it is in behind_
+  std::vector<bool> is_behind_;  // for each input: whether it is in behind_
 };
 
 }  // namespace bfly::dataplane

@@ -20,12 +20,11 @@ class InBand {
   // route table. If a link has no room for a path, nothing is changed, and the report's refusal
   // names the first refused request and the link. Every error also means that nothing was changed:
   // InvalidArgument: an entry such as "inputs[2]" or "outputs[2]" is out of range or used twice, or
-  // a parameter is out of range.
-  // FailedPrecondition: a circuit holds an input or output, the network is not a two-fold
-  // butterfly, or the fabric is unloaded.
-  // DeadlineExceeded: the workers moved no message for five seconds.
-  // Unavailable: other data planes run some of the stages, and a trunk lost messages or none came
-  // back. Links may still count some paths; the next program first has them forget these.
+  // a parameter is out of range. FailedPrecondition: a circuit holds an input or output, the
+  // network is not a two-fold butterfly, or the fabric is unloaded. DeadlineExceeded: the workers
+  // moved no message for five seconds. Unavailable: other data planes run some of the stages, and a
+  // trunk lost messages, or no messages came back. Links may still count some paths; the next
+  // program first has them forget these.
   virtual absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
                                              const ProgramParameters& program) = 0;
   // Sets up reads of the data server on a randomly-wired butterfly, where only links and disks have
@@ -47,12 +46,12 @@ class InBand {
   };
   virtual absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) = 0;
 
-  // The circuits on each link as its stage has counted them, by link index; 0 on links of other
+  // For each link index: how many circuits its stage has counted on the link; 0 for links of other
   // data planes. A circuit that was installed or removed by other means is counted from the next
   // program on.
   virtual std::vector<uint32_t> circuits_on_links() const = 0;
-  // The circuits that end at each output, as the output nodes of a data server have counted them.
-  // Empty on other networks, and if another data plane has the outputs.
+  // For each output: how many circuits end there, as the output nodes of a data server have counted
+  // them. Empty on other networks, and if another data plane has the outputs.
   virtual std::vector<uint32_t> circuits_at_disks() const = 0;
 };
 

@@ -12,7 +12,7 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr uint32_t kMessageRingSlots = 1024;
-// How long a data plane behind a trunk waits while nothing of a pass comes or goes.
+// How long a data plane behind a trunk waits while no message of a pass comes or goes.
 constexpr uint64_t kStillSeconds = 2;
 
 uint64_t TscTicks() { return rte_rdtsc(); }

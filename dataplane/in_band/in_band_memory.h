@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the messages of programs take of a machine's memory.
+// The memory that the messages of programs take.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bfly::dataplane {
 
-// Two messages a row, as two candidate paths have.
+// Two messages for each row, because a request has two candidate paths.
 inline uint32_t MostMessages(uint32_t rows) { return 2 * rows; }
 
 // A ring that is filled from the wire holds a whole pass. If a run was abandoned, the first pass of
@@ -17,10 +17,10 @@ inline uint32_t MostMessages(uint32_t rows) { return 2 * rows; }
 inline constexpr uint32_t kSlotsToWire = 1024;
 uint32_t SlotsFromWire(uint32_t rows);
 
-// Bytes that the messages' side of a data plane takes that runs the stages first..last: what
-// stages, outputs and the book of circuits know, and the rings at trunks, which lead to the other
-// stages. Rings between its workers are left out, because they are small and as small in every
-// network. 0 for networks on which no circuits are set up in band.
+// The bytes that a data plane with the stages first..last takes for messages: the state of stages,
+// outputs and the book of circuits, and the rings at trunks, which lead to the other stages. Rings
+// between its workers are left out, because they are small, and of the same size in every network.
+// 0 for networks on which no circuits are set up in band.
 uint64_t InBandMemoryNeed(const Network& network, int first_stage, int last_stage,
                           const LinkCapacity& capacity);
 

@@ -14,19 +14,22 @@ namespace bfly::dataplane {
 using MessageRing = RingOf<Message>;
 
 struct InBandOrders {
-  // Whether a program runs; while false, workers look at nothing else here. On the data plane of
-  // the inputs control writes it, on another one the worker that receives from the trunk. Workers
-  // load it.
+  // Whether a program runs; while false, workers read no other member. On the data plane of the
+  // inputs control writes it; on another data plane the worker that receives from the trunk writes
+  // it. Workers load it.
   std::atomic<bool> active{false};
   std::atomic<Program*> posted{nullptr};    // control gives a program, the inputs' worker takes it
   std::atomic<Program*> finished{nullptr};  // the inputs' worker: writes, control: acquire loads
-  std::atomic<uint64_t> passes{0};  // since the fabric was loaded; the inputs' worker: writes
+  // Passes since the fabric was loaded; the inputs' worker: writes.
+  std::atomic<uint64_t> passes{0};
 
-  // What follows is for fabrics that trunks split (programs/message_stream.h).
+  // The members below are for fabrics that trunks split (programs/message_stream.h).
 
-  bool split = false;            // set before a worker sees it
-  std::atomic<uint64_t> run{0};  // of the programs that are posted; control: writes before posting
-  std::atomic<bool> abandon{false};  // control: the program is to end now, whatever is on its way
+  bool split = false;  // set before a worker reads it
+  // The run of the programs that are posted; control: writes before posting.
+  std::atomic<uint64_t> run{0};
+  // Control: writes; the program must end now, even if messages are on their way.
+  std::atomic<bool> abandon{false};
   // The last run that lost messages, and the stage before the trunk that lost them. The worker of
   // the trunk to the data plane behind writes `lost_after`, then `lost_run`.
   std::atomic<uint64_t> lost_run{0};

@@ -6,7 +6,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// The number of messages that a ring can take, at most a burst. Without a ring a burst can go.
+// The number of messages that a ring can take, at most a burst. Without a ring, the number is a
+// burst.
 uint32_t RoomOf(const MessageRing* ring) {
   return ring == nullptr ? kMessageBurst : std::min<uint32_t>(kMessageBurst, ring->room());
 }
@@ -22,7 +23,7 @@ void InBandWorker::RunActive(Ledger& ledger) {
 
 // A message that cannot go on waits in the ring behind. Outputs and inputs take every message, so a
 // message that goes forward never waits for one that comes back, and a message that comes back
-// waits for nobody.
+// waits for no other worker.
 void InBandWorker::Forward(InBandPart& part) {
   const uint32_t room = RoomOf(part.forward_out);
   const int count = part.inputs != nullptr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one worker does for programs: in each pass, after its data, it carries a burst of messages
-// forward over each of its segments and a burst backward.
+// What one worker does for programs. In each pass, after its data, the worker carries a burst of
+// messages forward over each of its segments, and a burst backward.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@
 
 namespace bfly::dataplane {
 
-// The part of a segment that carries messages. Whoever builds it owns the rings. The first part has
-// the input nodes instead of rings from the part before, and the last part has the output nodes
-// instead of rings to the next part. If trunks split the fabric, their ends have the rings that
-// lead out of the data plane.
+// The part of a segment that carries messages. The object that builds the part owns the rings. The
+// first part has the input nodes instead of rings from the previous part, and the last part has the
+// output nodes instead of rings to the next part. If trunks split the fabric, their ends have the
+// rings that lead out of the data plane.
 struct InBandPart {
   std::vector<StageNodes*> stages;
   MessageRing* forward_in = nullptr;
@@ -42,15 +42,15 @@ class InBandWorker {
   void SetOnward(OnwardEnd* end) { onward_ = end; }
   void SetHomeward(HomewardEnd* end) { homeward_ = end; }
 
-  // Returns whether a program runs; the worker should not sleep meanwhile. Frames that trunks drop
-  // are counted in `ledger`.
+  // Returns whether a program runs; the worker should not sleep while one runs. Frames that trunks
+  // drop are counted in `ledger`.
   bool Run(Ledger& ledger) {
     if (!orders_.active.load(std::memory_order_relaxed)) [[likely]]
       return false;
     RunActive(ledger);
     return true;
   }
-  // Run on a data plane without trunks.
+  // Runs on a data plane without trunks.
   bool Run() {
     Ledger unused;
     return Run(unused);

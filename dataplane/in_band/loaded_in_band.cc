@@ -153,7 +153,7 @@ absl::StatusOr<InBandReport> LoadedInBand::Run(const ProgramParameters& paramete
                                                std::vector<Candidates> requests) {
   if (absl::Status status = CheckReady(); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  // Links of other data planes may be down without this one knowing.
+  // Links of other data planes may be down without this data plane knowing it.
   const bool limited = capacity_.limited() || !faults_.empty() || runs_.has_value();
   auto program = MakeProgram(parameters, requests, routes_, limited);
   const CircuitProgram& ran = *program;

@@ -35,9 +35,9 @@ class LoadedInBand final : public InBand {
                                                             RouteTable& routes,
                                                             const LinkCapacity& capacity,
                                                             const InBandTrunks& trunks = {});
-  // Null for a worker that runs no stage.
+  // The part of a worker; null for a worker that runs no stage.
   InBandWorker* worker(int index) { return assembly_->worker(index); }
-  // What takes the messages from the data plane before this one; null on the data plane of the
+  // The object that takes the messages from the previous data plane; null on the data plane of the
   // first stage.
   ProgramFrames* from_before() { return assembly_->homeward(); }
 
@@ -50,8 +50,8 @@ class LoadedInBand final : public InBand {
   std::vector<uint32_t> circuits_on_links() const override;
   std::vector<uint32_t> circuits_at_disks() const override;
 
-  // The circuit at an input was installed or removed by other means. Its links count the change, in
-  // band, before the next program.
+  // Notes that the circuit at an input was installed or removed by other means. Its links count the
+  // change, in band, before the next program.
   void NoteCircuit(Row input);
 
   // Waits for a program that runs, so that links do not change while it runs.
@@ -69,7 +69,8 @@ class LoadedInBand final : public InBand {
   // The caller of these functions must hold mutex_.
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
   absl::Status CheckReads(const std::vector<InBandRead>& reads) const;
-  // Takes back what a program did that was given up. FailedPrecondition as ProgramPost's.
+  // Takes back the changes of a program that was given up. FailedPrecondition: as
+  // ProgramPost::CheckReady.
   absl::Status CheckReady();
   // Runs the program. After its end `done` returns the circuits that it released and installed, all
   // of them at `inputs`.
@@ -83,20 +84,22 @@ class LoadedInBand final : public InBand {
   const Network& network_;
   RouteTable& routes_;
   const LinkCapacity& capacity_;
-  const std::optional<CandidatePaths> candidates_;  // of a two-fold butterfly
-  const std::unique_ptr<DiskNodes> disks_;  // of a randomly-wired butterfly whose outputs are here
+  const std::optional<CandidatePaths> candidates_;  // only for a two-fold butterfly
+  // Only for a randomly-wired butterfly whose outputs are here.
+  const std::unique_ptr<DiskNodes> disks_;
   ProgramPost post_;
   InputNodes inputs_;
   OutputNodes outputs_;
-  std::vector<std::unique_ptr<StageNodes>> stages_;  // by stage; null on another data plane
-  std::optional<InBandAssembly> assembly_;           // built once
-  std::optional<TrunkRuns> runs_;                    // mutex_; only if other data planes run stages
+  // One for each stage; null for stages of another data plane.
+  std::vector<std::unique_ptr<StageNodes>> stages_;
+  std::optional<InBandAssembly> assembly_;  // built once
+  std::optional<TrunkRuns> runs_;           // mutex_; only if other data planes run stages
 
   std::mutex mutex_;
   CircuitBook book_;  // mutex_
   FaultSet faults_;   // mutex_
-  // mutex_. Returns what a program did whose caller was told that nothing was done. It uses the
-  // program, which post_ keeps. Null if there is no such program.
+  // mutex_. Returns the changes of a program whose caller was told that nothing was changed. It
+  // uses the program, which post_ keeps. Null: there is no such program.
   std::function<GivenCircuits()> given_up_;
 };
 

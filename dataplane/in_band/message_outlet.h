@@ -20,23 +20,23 @@ class MessageOutlet {
   MessageOutlet(ProgramWire& wire, const ProgramFrameRules& rules, MessageRing& from, bool back)
       : wire_(wire), rules_(rules), from_(from), back_(back) {}
 
-  // The messages that wait to go back belong to a run that ended. They are dropped, up to the end
-  // of the first pass of `run`, which has no messages.
+  // Begins the run `run`. Messages that wait to go back belong to a run that ended. They are
+  // dropped, up to the end of the first pass of `run`, which has no messages.
   void BeginRun(uint64_t run) {
     sender_.Begin(run);
     skips_ = back_;
   }
   uint64_t run() const { return sender_.run(); }
-  // As MessageSender's.
+  // As in MessageSender.
   bool at_pass_end() const { return sender_.at_pass_end(); }
   uint32_t total() const { return sender_.total(); }
 
   // Returns the messages of the next frame, or nothing if no message waits. A kBegin is the first
-  // message of a frame, a kEnd the last.
+  // message of a frame, and a kEnd the last.
   std::span<Message> Next();
   // Sends the messages that Next returned. Returns false if the device takes nothing now.
   bool SendNext(std::span<const Message> next);
-  // Tells the data plane before this one, once, that the run lost messages.
+  // Tells the previous data plane, once, that the run lost messages.
   void SendLost(uint64_t run, int after_stage);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the messages of programs and the device of a trunk.
+// The interfaces between the messages of programs and the device of a trunk.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace bfly::dataplane {
 class ProgramFrames {
  public:
   virtual ~ProgramFrames() = default;
-  // Returns why the frame is to be dropped and counted, or nothing if it was taken. The caller
-  // keeps the bytes.
+  // Returns the reason for which the caller must drop and count the frame, or nothing if the frame
+  // was taken. The caller keeps the bytes.
   virtual std::optional<DropReason> Take(const uint8_t* frame, uint32_t length) = 0;
 };
 
@@ -22,10 +22,10 @@ class ProgramFrames {
 class ProgramWire {
  public:
   virtual ~ProgramWire() = default;
-  // Returns false if the device takes nothing now.
+  // Returns false if the device takes no frame now.
   virtual bool Send(const uint8_t* frame, int length) = 0;
-  // Gives at most a burst of frames that have come to `to`. Call it only on a trunk by which data
-  // leaves; on a trunk by which data enters, the trunk's inlet receives.
+  // Gives at most a burst of received frames to `to`. Call it only on a trunk by which data leaves;
+  // on a trunk by which data enters, the trunk's inlet receives.
   virtual void Receive(ProgramFrames& to, Ledger& ledger) = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trunks of a data plane as programs use them. Messages leave over the onward trunk to the data
-// plane behind, which runs the stages that follow, and come back over it. All that comes over a
-// trunk is checked: a false frame is dropped, and a frame that shows that messages are missing ends
-// the run. The worker of the trunk's data carries its messages too.
+// plane behind, which runs the stages that follow, and come back over it. All frames that come over
+// a trunk are checked: a false frame is dropped, and a frame that shows that messages are missing
+// ends the run. The worker of the trunk's data carries its messages too.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class OnwardEnd final : public ProgramFrames {
  private:
   std::optional<DropReason> Take(const uint8_t* frame, uint32_t length) override;
   void Note(std::span<const Message> sent);
-  // Whether these messages may be messages that were sent.
+  // Whether these messages, which came back, can be messages that were sent.
   bool WereSent(std::span<const Message> messages) const;
   // The trunk behind `after_stage` lost messages of the run.
   void EndRun(int after_stage);
@@ -51,7 +51,8 @@ class OnwardEnd final : public ProgramFrames {
 // The end of a trunk from the data plane before.
 class HomewardEnd final : public ProgramFrames {
  public:
-  // `limit`, in units of `now`, is how long nothing may come or go within a pass.
+  // `limit`, in units of `now`, is the longest time within a pass in which no message comes or
+  // goes.
   HomewardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders,
               uint64_t (*now)(), uint64_t limit);
 

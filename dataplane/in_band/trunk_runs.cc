@@ -10,7 +10,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// Draws a number that nobody can guess and that no earlier data plane had.
+// Draws a number that cannot be guessed and that no earlier data plane had.
 uint64_t DrawRun() { return uint64_t{std::random_device{}()} << 32; }
 
 class OnePass final : public Program {

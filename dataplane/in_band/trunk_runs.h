@@ -16,11 +16,11 @@ class TrunkRuns {
   explicit TrunkRuns(ProgramPost& post);
 
   // Sends a pass without messages through all data planes. It drives the messages of earlier runs
-  // out, and each data plane says whether it took part in the run before. If a data plane did not,
-  // or a run was broken, another pass has all links and disks forget the circuits that they count.
-  // Returns whether they forgot. The errors are ProgramPost's.
+  // out, and each data plane says whether it took part in the previous run. If a data plane did
+  // not, or a run was broken, another pass makes all links and disks forget the circuits that they
+  // count. Returns whether they forgot. The errors are ProgramPost's.
   absl::StatusOr<bool> Begin();
-  // The run has not ended as it should, so nobody knows what the links count.
+  // Notes that the run has not ended as it should, so that it is not known what the links count.
   void MarkBroken() { known_ = false; }
 
  private:

@@ -24,13 +24,13 @@ class BatchOrder {
     count_ = next_ = 0;
     is_sorted_ = false;
   }
-  // `tick`: from the first one on, at most kMostTicks later. `place`: of the packet in its batch,
-  // below kMost. At most kMost packets.
+  // `tick` is not before the batch's first tick, and at most kMostTicks after it. `place` is the
+  // packet's place in its batch, below kMost. At most kMost packets.
   void Add(uint64_t tick, uint32_t place) {
     packets_[count_++] = static_cast<uint32_t>(tick - first_tick_) << kPlaceBits | place;
   }
-  // The same for many packets. A loop has a local copy, so that no store to memory makes it read
-  // the members again. AddAll takes it back.
+  // Adds many packets. A loop uses a local copy of the members, so that no store to memory makes it
+  // read them again. AddAll takes the copy back.
   struct Adding {
     uint64_t first_tick;
     uint32_t* next;
@@ -49,13 +49,13 @@ class BatchOrder {
     is_sorted_ = true;
     if (!SortBySteps()) SortByDigits();
   }
-  // After Sort: the ticks in order.
+  // After Sort: the tick of the i-th packet in the order of ticks.
   uint64_t TickOf(size_t i) const { return first_tick_ + (packets_[i] >> kPlaceBits); }
   // After Sort: only the first `count` packets stay.
   void Keep(size_t count) { count_ = count; }
 
-  // The tick of the next packet; UINT64_MAX: there is none. Before Sort: a tick before which there
-  // is none.
+  // The tick of the next packet; UINT64_MAX: no packet is left. Before Sort: a tick before which no
+  // packet is due.
   uint64_t NotBefore() const {
     return empty() ? UINT64_MAX : is_sorted_ ? TickOf(next_) : first_tick_;
   }
@@ -74,7 +74,8 @@ class BatchOrder {
   static_assert(kMost == 1u << kPlaceBits);
   static constexpr int kSortBits = 7;
 
-  // By insertion, if a step a packet does. Returns whether it did; else some steps are made.
+  // Sorts by insertion if fewer moves than packets are enough. Otherwise returns false, and the
+  // packets are partly sorted.
   bool SortBySteps() {
     uint32_t* const packets = packets_.data();
     size_t steps = count_;
@@ -97,8 +98,8 @@ class BatchOrder {
     return true;
   }
 
-  // By digits of the tick, the lowest digit first. The packets are sorted in two parts side by
-  // side: packets of one digit wait for each other, and the parts don't.
+  // Sorts by digits of the tick, the lowest digit first. The packets are sorted in two parts side
+  // by side: packets of one digit wait for each other, and the parts don't.
   void SortByDigits() {
     uint32_t ticks = 0;
     for (size_t i = 0; i < count_; ++i) ticks |= packets_[i] >> kPlaceBits;
@@ -112,7 +113,8 @@ class BatchOrder {
     uint32_t* from = packets_.data();
     uint32_t* to = other.data();
     for (int shift = kPlaceBits; shift < kPlaceBits + bits; shift += digit_bits) {
-      std::array<std::array<uint32_t, 2>, 1u << kSortBits> places;  // of a digit's next packet
+      // Where a digit's next packet goes.
+      std::array<std::array<uint32_t, 2>, 1u << kSortBits> places;
       std::fill_n(places.begin(), values, std::array<uint32_t, 2>{});
       const auto digit = [=](uint32_t packet) { return packet >> shift & (values - 1); };
       for (size_t i = 0; i < half; ++i) {
@@ -138,7 +140,7 @@ class BatchOrder {
   uint64_t first_tick_ = 0;
   size_t count_ = 0, next_ = 0;
   bool is_sorted_ = false;
-  // The ticks since the first one, and below them the place.
+  // For each packet: the ticks since the first tick, and in the low bits the packet's place.
   std::array<uint32_t, kMost> packets_;
 };
 

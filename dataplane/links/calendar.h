@@ -27,8 +27,8 @@ class Calendar {
   void Add(uint32_t entry, Store& store) {
     const uint64_t key = store.at(entry).key;
     const uint64_t slot = key >> kTickBits;
-    // Whoever takes packets out soon has called MoveTo. And a packet that another worker brings may
-    // come late.
+    // The slot has passed already: a caller announced by MoveTo that it takes packets out soon, or
+    // another worker brought this packet late.
     if (slot <= cursor_) return AddToDue(key, entry);
     AddToWheels(slot, entry, store);
   }
@@ -44,15 +44,16 @@ class Calendar {
 
   bool empty() const { return first_due_ == end_due_ && used_ == 0; }
 
-  // A tick before which no packet is due; UINT64_MAX: there is none. After TakeDue has returned
-  // less than it might have it is later than the `now` of that call.
+  // A tick before which no packet is due; UINT64_MAX: no packet is left. After TakeDue has returned
+  // an empty result, this tick is later than the `now` of that call.
   uint64_t NotBefore() const {
     if (first_due_ != end_due_) return earliest_due_;
     if (used_ == 0) return UINT64_MAX;
     return FirstSlot(std::countr_zero(used_)) << kTickBits;
   }
 
-  // Packets up to `now` will be taken out soon: those that come from here on go past the wheels.
+  // The caller will soon take out packets up to `now`. Such packets that are added from here on
+  // bypass the wheels.
   void MoveTo(uint64_t now, Store& store) {
     const uint64_t until = now >> kTickBits;
     if (until <= cursor_) return;
@@ -60,8 +61,9 @@ class Calendar {
     cursor_ = until;
   }
 
-  // Takes out the next packets whose ticks are not after `now`, at most `most` and maybe fewer than
-  // there are; none: there are no more. They stay where they are until the calendar is changed.
+  // Takes out the next packets whose ticks are not after `now`, at most `most`, and perhaps fewer
+  // than there are. An empty result means that no such packet is left. The result is valid until
+  // the calendar is changed.
   std::span<const Due> TakeDue(uint64_t now, size_t most, Store& store) {
     if (first_due_ == end_due_) FillDue(now >> kTickBits, store);
     if (first_due_ == end_due_) return {};
@@ -79,7 +81,7 @@ class Calendar {
     return {due + begin, first - begin};
   }
 
-  // Takes out every packet for which leaves(entry), which it calls once for each.
+  // Calls leaves(entry) once for every packet, and takes out the packets for which it returns true.
   template <typename Leaves>
   void TakeOut(Store& store, const Leaves& leaves) {
     Due* const due = due_.get();
@@ -106,7 +108,7 @@ class Calendar {
   static constexpr int kWheels = (64 - kTickBits + kDigitBits - 1) / kDigitBits;
   static constexpr size_t kMany = 512;  // due packets for which no further slot is needed
   static constexpr size_t kFew = 40;    // packets that are sorted by insertion
-  static constexpr int kSortBits = 6;   // of a key that more packets are sorted by at once
+  static constexpr int kSortBits = 6;  // the bits of a key by which more packets are sorted at once
   static constexpr size_t kParts = 4;
 
   // A list by `right`, in the order in which packets came.
@@ -231,8 +233,8 @@ class Calendar {
     }
   }
 
-  // By digits of the key, the lowest digit first. The packets are sorted in kParts parts side by
-  // side: packets of one digit wait for each other, and the parts don't.
+  // Sorts by digits of the key, the lowest digit first. The packets are sorted in kParts parts side
+  // by side: packets of one digit wait for each other, and the parts don't.
   void SortMany() {
     const uint64_t base = earliest_due_;
     const int bits = std::bit_width(latest_due_ - base);
@@ -244,7 +246,8 @@ class Calendar {
     for (int shift = 0; shift < bits; shift += digit_bits) {
       const Due* const from = &due_[first_due_];
       Due* const to = unsorted_.get();
-      std::array<std::array<uint32_t, kParts>, 1u << kSortBits> places;  // of a digit's next packet
+      // Where a digit's next packet goes.
+      std::array<std::array<uint32_t, kParts>, 1u << kSortBits> places;
       std::fill_n(places.begin(), values, std::array<uint32_t, kParts>{});
       const auto digit = [=](const Due& due) { return (due.key - base) >> shift & (values - 1); };
       for (size_t i = 0; i < part; ++i) {
@@ -285,13 +288,13 @@ class Calendar {
   }
 
   uint64_t cursor_ = 0;  // packets of slots up to this one are in due_
-  // Packets that are due first: due_[first_due_] .. due_[end_due_ - 1].
+  // The packets that are due first are due_[first_due_] .. due_[end_due_ - 1].
   std::unique_ptr<Due[]> due_;
-  std::unique_ptr<Due[]> unsorted_;  // as large; used while it is sorted
+  std::unique_ptr<Due[]> unsorted_;  // as large as due_; used while due_ is sorted
   size_t first_due_ = 0, end_due_ = 0, capacity_ = 0;
   bool due_is_sorted_ = true;
   uint64_t earliest_due_ = UINT64_MAX;  // not after the earliest tick in due_
-  uint64_t latest_due_ = 0;             // not before the latest one
+  uint64_t latest_due_ = 0;             // not before the latest tick in due_
   uint32_t used_ = 0;                   // a bit for each wheel with packets
   std::unique_ptr<Wheel[]> wheels_ = std::make_unique<Wheel[]>(kWheels);
 };

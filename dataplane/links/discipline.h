@@ -8,7 +8,7 @@ namespace bfly::dataplane {
 
 enum class Discipline : uint8_t {
   kFifo,              // in the order of arrival
-  kPriority,          // the most urgent that waits goes next, nobody is interrupted
+  kPriority,          // the most urgent waiting packet goes next; no packet is interrupted
   kProcessorSharing,  // n packets present are each served at rate/n
 };
 

@@ -77,7 +77,8 @@ class EventHeap {
   }
 
   std::unique_ptr<Event[]> events_;
-  std::unique_ptr<uint32_t[]> place_;  // by link: its place in events_ plus 1; 0: not there
+  // For each link: its place in events_ plus 1; 0: the link is not there.
+  std::unique_ptr<uint32_t[]> place_;
   uint32_t count_ = 0;
 };
 

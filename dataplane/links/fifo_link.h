@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A link that serves packets in the order in which they come. It says when a packet leaves as soon
 // as the packet comes, also if the packet has to wait: D = max(free, arrival) + work (link_time.h).
-// The link has a list of its packets. Which of them wait it finds out when somebody asks for the
-// first time. From then on it counts them, and its list is of those that wait. Packets that leave
-// before somebody may ask need not be in the list (Send).
+// The link keeps a list of its packets. When a caller first asks which packets wait (WaitingAt),
+// the link finds that out from the list. From then on it counts the waiting packets, and the list
+// holds only these. A packet that leaves before a caller can ask need not be in the list (Send).
 #pragma once
 
 #include <algorithm>
@@ -13,21 +13,21 @@
 
 namespace bfly::dataplane {
 
-// Store: see stored_packet.h; it has an entry 0, whose `next` nobody reads. The link owns `next`
-// and `rank` of an entry: 1 as long as the packet is on the link. `work(entry)` is the time that
-// sending takes, the same whenever it is asked.
+// Store: see stored_packet.h; it has an entry 0, whose `next` is never read. The link owns `next`
+// and `rank` of an entry; `rank` is 1 as long as the packet is on the link. `work(entry)` is the
+// time that sending the packet takes, and every call returns the same time.
 template <typename Store>
 class FifoLink {
  public:
   // When the link has sent all that it was given.
   LinkTime free() const { return AtTick(free_tick_) | free_fraction_; }
 
-  // Nobody waits, and the link is free at `free`, whatever it was given before.
+  // Makes the link free at `free`, with no waiting packets, whatever it was given before.
   void BeFreeAt(LinkTime free) {
     free_tick_ = std::min(WholeTick(free), kLatestTick);
     free_fraction_ = static_cast<uint32_t>(free);
     waiting_ = next_ = 0;
-    counts_ = 1;  // what other settings sent cannot be counted later
+    counts_ = 1;  // packets sent under other settings cannot be counted later
   }
 
   // A packet comes at tick `arrival`. Returns the first tick that is not before it leaves.
@@ -40,7 +40,7 @@ class FifoLink {
     return sending.departure();
   }
 
-  // What becomes of a packet that comes at tick `arrival`, without a change of the link.
+  // How the link would send a packet that comes at tick `arrival`. The link does not change.
   struct Sending {
     uint64_t tick;
     uint32_t fraction;
@@ -48,7 +48,8 @@ class FifoLink {
     uint64_t departure() const { return tick + (fraction != 0 ? 1 : 0); }
   };
   Sending SendingOf(uint64_t arrival, LinkTime work) const {
-    // Ticks and fractions apart: that takes half the instructions of sums of 128 bits.
+    // Ticks and fractions are added separately, which takes half the instructions of sums of 128
+    // bits.
     const bool waits = free_tick_ >= arrival;
     const uint64_t fraction =
         (free_fraction_ & (uint64_t{0} - waits)) + static_cast<uint32_t>(work);
@@ -56,14 +57,14 @@ class FifoLink {
         std::max(free_tick_, arrival) + WholeTick(work) + (fraction >> kTickFractionBits);
     return {std::min(tick, kLatestTick), static_cast<uint32_t>(fraction)};
   }
-  // The packet comes, and it leaves or is listed before anybody asks who waits. The link must not
-  // count.
+  // Sends a packet without listing it. It must have left, or List must have listed it, before the
+  // next WaitingAt. Only while counts() is false.
   void Send(Sending sending) {
     free_tick_ = sending.tick;
     free_fraction_ = sending.fraction;
   }
-  // A packet that was sent by Send and is on the link is in the list from now on, behind those that
-  // came before it. The link must not count.
+  // Appends a packet that Send has sent, and that is still on the link, to the list. Only while
+  // counts() is false.
   void List(uint32_t entry, Store& store) {
     auto& stored = store.at(entry);
     stored.sequence = 0;
@@ -74,12 +75,12 @@ class FifoLink {
     last_ = entry;
     first_ = first_ == 0 ? entry : first_;
   }
-  // Whether the link counts who waits.
+  // Whether the link counts the packets that wait.
   bool counts() const { return counts_ != 0; }
   // To be called when no packet is on the link.
   void StopCounting() { first_ = waiting_ = next_ = counts_ = 0; }
 
-  // The packets that wait at `now`. A packet whose sending begins at `now` does not wait.
+  // How many packets wait at `now`. A packet whose sending begins at `now` does not wait.
   template <typename Work>
   uint32_t WaitingAt(LinkTime now, Store& store, const Work& work) {
     if (counts_ == 0) StartCounting(store, work);
@@ -87,7 +88,7 @@ class FifoLink {
     while (waiting_ > 0 && begins_ <= now) BeginNext(store, work);
     return waiting_;
   }
-  // After WaitingAt: when all that do not wait have left.
+  // After WaitingAt: when all packets that do not wait have left.
   LinkTime free_of_begun() const { return waiting_ > 0 ? begins_ : free(); }
 
   // A packet leaves the store. Packets leave in the order in which they came.
@@ -120,9 +121,10 @@ class FifoLink {
     }
   }
 
-  // As if the link had sent all of its packets in one go: then those of them that wait begin when
-  // they do. If the link had nothing to send for a while, earlier ones seem to begin later than
-  // they did, but not later than the packet that ended the pause, which does not wait.
+  // Works back from the time at which the link is free, as if it had sent all listed packets
+  // without a pause. The result is exact for packets that wait. After a pause, packets that came
+  // before it seem to begin too late, but never later than the packet that ended the pause, which
+  // does not wait.
   template <typename Work>
   void StartCounting(Store& store, const Work& work) {
     counts_ = 1;
@@ -141,12 +143,12 @@ class FifoLink {
 
   uint64_t free_tick_ = 0;  // free() is this and `free_fraction_` parts of a tick
   uint32_t free_fraction_ = 0;
-  uint32_t first_ = 0;   // of a list by `next` of all packets; not used once the link counts
-  LinkTime begins_ = 0;  // if packets wait: when the next of them begins to be sent
-  uint32_t last_ = 0;    // of it, or of those that wait
-  uint32_t next_ = 0;    // of those that wait; 0: nobody waits
+  uint32_t first_ = 0;   // the first packet of the list; not used while the link counts
+  LinkTime begins_ = 0;  // when the next waiting packet begins to be sent; only if packets wait
+  uint32_t last_ = 0;    // the last packet of the list
+  uint32_t next_ = 0;    // the waiting packet that is sent next; 0: no packet waits
   uint32_t waiting_ : 31 = 0;
-  uint32_t counts_ : 1 = 0;  // who waits
+  uint32_t counts_ : 1 = 0;  // 1: the link counts the packets that wait
 };
 
 }  // namespace bfly::dataplane

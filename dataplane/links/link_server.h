@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a link does with the packets that are there, under any discipline and either clock. It knows
-// no clock: whoever has one says until when nothing more comes (Advance), then that a packet comes
-// (Send or Wait).
+// no clock: a caller that has one says until when no further packet comes (Advance), then that a
+// packet comes (Send or Wait).
 #pragma once
 
 #include <algorithm>
@@ -13,24 +13,27 @@
 
 namespace bfly::dataplane {
 
-// Store: see stored_packet.h. UrgencyOf(packet) is lowest for the packet that is to go first.
+// Store: see stored_packet.h. UrgencyOf(packet) is lowest for the packet that goes first.
 template <typename Store>
 class LinkServer {
  public:
-  // Packets that wait; under processor sharing all that are there.
+  // How many packets wait; under processor sharing, how many are at the link.
   uint32_t waiting() const { return waiting_; }
-  // When all that is not waiting has left; under processor sharing, when everything has.
+  // When all packets that do not wait have left; under processor sharing, when all packets have
+  // left.
   LinkTime free() const { return link_.free(); }
 
-  // A packet comes that is sent as soon as the link is free. Not under processor sharing, and only
+  // Adds a packet that is sent as soon as the link is free. Not under processor sharing, and only
   // if no packet waits.
   LinkTime Send(LinkTime now, LinkTime work) { return link_.Send(now, work); }
 
-  // A packet comes at `now` and waits, or is shared. `work`: the time that sending it takes alone.
+  // Adds a packet that comes at `now` and waits, or shares the link. `work` is the time that
+  // sending it takes if no other packet is at the link.
   void Wait(Discipline discipline, LinkTime now, LinkTime work, uint32_t entry, Store& store) {
     auto& stored = store.at(entry);
     stored.sequence = came_++ & 0xff'ffffu;
-    stored.rank = 1;  // both at once: memory that is not in cache need not be read
+    stored.rank = 1;  // `sequence` and `rank` are written together: memory that is not in cache
+                      // need not be read
     if (discipline == Discipline::kProcessorSharing) {
       SetEndOfOnly(store);
       stored.set_full_key(link_.Join(now, work, waiting_));
@@ -44,9 +47,10 @@ class LinkServer {
     first_ = HeapWith(store, waiting_++ == 0 ? 0 : first_, entry);
   }
 
-  // Nothing comes before `limit` any more. Calls leaves(entry, departure) in order for every packet
-  // whose departure is decided by that: one at a time, for those that begin to be sent before
-  // `limit`, which takes work(entry); shared, for those that leave before `limit`.
+  // No further packet comes before `limit`. Calls leaves(entry, departure) in order for every
+  // packet whose departure is now certain. A link that sends one packet at a time decides on
+  // packets that begin to be sent before `limit`; sending one takes work(entry). A shared link
+  // decides on packets that leave before `limit`.
   template <typename Work, typename Leaves>
   void Advance(Discipline discipline, LinkTime limit, Store& store, const Work& work,
                const Leaves& leaves) {
@@ -57,7 +61,8 @@ class LinkServer {
     }
   }
 
-  // Under processor sharing, with packets there: when the next one leaves if nothing else comes.
+  // Under processor sharing, with packets there: when the next packet leaves if no other packet
+  // comes.
   LinkTime NextDeparture(Store& store) const {
     return link_.NextDeparture(store.at(first_).full_key(), waiting_);
   }
@@ -70,12 +75,13 @@ class LinkServer {
     return entry;
   }
 
-  // From `now` on, until when Advance has been called, what waits is served by another discipline.
-  // Packets that are or were shared start over when the link is free.
+  // Changes the discipline at `now`, after Advance was called with the limit `now`. Waiting packets
+  // keep their order. If either discipline is processor sharing, they start over when the link is
+  // free.
   template <typename Work>
   void ChangeDiscipline(Discipline from, Discipline to, LinkTime now, Store& store,
                         const Work& work) {
-    uint32_t order = 0;  // a heap where all keys are equal: the order they came in
+    uint32_t order = 0;  // a heap where all keys are equal: its order is the order of arrival
     while (waiting_ > 0) {
       const uint32_t entry = TakeNext(from, store);
       store.at(entry).set_full_key(0);
@@ -92,8 +98,8 @@ class LinkServer {
     }
   }
 
-  // From `now` on, until when Advance has been called, sending what took `before` takes `after`.
-  // For packets that are shared.
+  // Changes the rate at `now`, after Advance was called with the limit `now`: a packet that took
+  // the time `before` to send takes `after`. Only under processor sharing.
   void ChangeRate(LinkTime now, LinkTime before, LinkTime after, Store& store) {
     if (waiting_ == 0) return;
     const long double factor = static_cast<long double>(after) / static_cast<long double>(before);
@@ -137,10 +143,10 @@ class LinkServer {
   }
 
   Sharing link_;
-  uint32_t first_ = 0;         // that is next: of a list, or the top of a heap
-  uint32_t last_waiting_ = 0;  // of the list
+  uint32_t first_ = 0;         // the next packet: the first one of a list, or the top of a heap
+  uint32_t last_waiting_ = 0;  // the last packet of the list
   uint32_t waiting_ = 0;
-  uint32_t came_ = 0;  // packets that waited, modulo 2^32
+  uint32_t came_ = 0;  // how many packets have come and waited, modulo 2^32
 };
 
 }  // namespace bfly::dataplane

@@ -12,7 +12,7 @@
 namespace bfly::dataplane {
 
 struct LinkShape {
-  uint64_t bits_per_second = 0;  // of frames without FCS; 0: no rate, sending takes no time
+  uint64_t bits_per_second = 0;  // counts frames without FCS; 0: no rate, sending takes no time
   uint64_t delay_ns = 0;         // from the end of sending to the next node
   // The most packets that may wait, not counting the one being sent; 0: no limit. Under processor
   // sharing, which lets no packet wait, queue_limit + 1 packets are served at a time.
@@ -29,8 +29,8 @@ inline constexpr uint64_t kMaxLinkRate = 1'000'000'000'000;  // 1 Tbit/s
 inline constexpr uint64_t kMaxLinkDelayNs = 60'000'000'000;  // 1 min
 inline constexpr uint32_t kMaxLinkQueue = 1u << 20;
 
-// Settings for the links of some stages and rows. A setting that a rule does not give stays as it
-// was.
+// Settings for the links of some stages and rows. A rule does not change the settings that it
+// leaves out.
 struct LinkRule {
   int first_stage = 0, last_stage = 0;  // inclusive
   Row first_row = 0, last_row = 0;      // inclusive

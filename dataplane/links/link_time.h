@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time at a link and how links spend it, under either clock. Time is an integer, so that sums are
-// exact and the same on every machine. A tick is one of the TSC on the wall clock and a part of a
-// unit under the virtual one. Sending a packet takes no whole number of TSC ticks, and sharing a
-// link divides ticks among packets, hence the 32 bits behind the tick.
+// exact and the same on every machine. On the wall clock a tick is a TSC tick; under the virtual
+// clock it is a part of a unit. Sending a packet need not take a whole number of TSC ticks, and
+// sharing a link divides ticks among packets. Therefore a time has 32 bits below the tick.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace bfly::dataplane {
 
-// 2^-32 of a tick. 96 bits would do for times; what is left is room for times multiplied by a
-// number of packets.
+// 2^-32 of a tick. Times need 96 bits. The other 32 bits are room for times multiplied by a number
+// of packets.
 __extension__ using LinkTime = unsigned __int128;
 inline constexpr int kTickFractionBits = 32;
 
@@ -23,18 +23,18 @@ constexpr uint64_t WholeTick(LinkTime time) {
   return static_cast<uint64_t>(time >> kTickFractionBits);
 }
 
-// Ticks beyond this are centuries away. It leaves room for adding a link's delay.
+// Ticks beyond this are centuries away. The bound leaves room for adding a link's delay.
 inline constexpr uint64_t kLatestTick = UINT64_MAX - (uint64_t{1} << 56);
 
-// The first tick that is not before `time`: nothing leaves early.
+// The first tick that is not before `time`, so that no packet leaves early.
 constexpr uint64_t TickNotBefore(LinkTime time) {
   const LinkTime tick = (time + (AtTick(1) - 1)) >> kTickFractionBits;
   return static_cast<uint64_t>(std::min(tick, LinkTime{kLatestTick}));
 }
 
-// The link that sends one packet after the other, each as soon as it is there and those before it
-// are sent: D = max(D of the packet before, arrival) + work (Lindley's recursion). Time is
-// LinkTime, or ticks where sending takes a whole number of them.
+// A link that sends one packet after the other. A packet is sent as soon as it has come and the
+// packets before it are sent: D = max(D of the packet before, arrival) + work (Lindley's
+// recursion). Time is LinkTime, or ticks where sending takes a whole number of them.
 template <typename Time>
 class OneAtATime {
  public:
@@ -46,11 +46,11 @@ class OneAtATime {
   Time free_ = 0;  // when the link has sent what it was given
 };
 
-// The link that sends all its packets at once, each at an equal part of its rate. Its virtual time
-// V is what a packet that was always there would have been sent by now, in the time that sending
-// takes alone: dV/dt = 1/n with n packets, and a packet that comes at V leaves at V + work (Parekh
-// and Gallager 1993). So only the departure of the packet with the least V + work has to be known,
-// and only arrivals and departures change n.
+// A link that sends all its packets at once, each at an equal part of its rate. Its virtual time V
+// says how much of a packet that was always at the link would have been sent by now, as the time
+// that sending this part takes without other packets: dV/dt = 1/n with n packets, and a packet that
+// comes at V leaves at V + work (Parekh and Gallager 1993). So only the departure of the packet
+// with the least V + work has to be known, and only arrivals and departures change n.
 //
 // V is rounded down, and whenever one packet is alone its V + work is set anew from the work that
 // is left, which is known exactly: all packets have left when a link that sends one at a time would
@@ -58,8 +58,8 @@ class OneAtATime {
 // Tsitsiklis, Lemma 7) cannot be broken by rounding.
 class Sharing : public OneAtATime<LinkTime> {
  public:
-  LinkTime last() const { return last_; }  // arrival or departure
-  // The V at which the packet that is there alone leaves. To be asked before another one joins it.
+  LinkTime last() const { return last_; }  // when the last arrival or departure was
+  // The V at which the only packet at the link leaves. Call it before another packet joins.
   LinkTime EndOfOnly() const { return attained_ + (free() - last_); }
 
   // A packet joins `present` others. Returns the V at which it leaves.
@@ -74,7 +74,7 @@ class Sharing : public OneAtATime<LinkTime> {
     return attained_ + work;
   }
 
-  // When the first of `present` packets leaves, at V = `end`, if nothing else comes.
+  // When the first of `present` packets leaves, at V = `end`, if no other packet comes.
   LinkTime NextDeparture(LinkTime end, size_t present) const {
     return present == 1 ? free() : std::min(last_ + (end - attained_) * present, free());
   }

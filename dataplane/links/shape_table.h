@@ -24,7 +24,7 @@ struct ServedLink {
     return byte_time == other.byte_time && delay == other.delay && discipline == other.discipline;
   }
 
-  // The time that sending takes alone, rounded up.
+  // The time that sending takes without other packets, rounded up.
   LinkTime SendTime(uint32_t bytes) const {
     return (byte_time * bytes + UINT32_MAX) >> (64 - kTickFractionBits);
   }
@@ -40,7 +40,7 @@ class ShapeTable {
   const ServedLink& of(uint32_t link) const {
     return served_[shape_of_link_.empty() ? 0 : shape_of_link_[link]];
   }
-  // The settings that all links have; null: they differ.
+  // The settings that all links have; null: the links differ.
   const ServedLink* of_all() const { return shape_of_link_.empty() ? &served_[0] : nullptr; }
   // True if any link has to keep packets.
   bool keeps_packets() const { return keeps_packets_; }
@@ -56,7 +56,7 @@ class ShapeTable {
 
   std::vector<LinkShape> shapes_;
   std::vector<uint32_t> shape_of_link_;  // empty: all links have shapes_[0]
-  std::vector<ServedLink> served_;       // by shape, as shapes_
+  std::vector<ServedLink> served_;       // for each of shapes_, in the same order
   bool keeps_packets_ = false;
   bool loses_packets_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A packet that is at a link, and the heap that orders packets where a link does not serve them in
-// the order they came. Numbers of entries stand in for pointers; 0 is none.
+// the order of arrival. Numbers of entries stand in for pointers; 0 stands for no entry.
 //
 // A store has Stored<Packet>& at(uint32_t entry). ArrivalOf(packet) says when a packet came.
 #pragma once
@@ -15,17 +15,18 @@ namespace bfly::dataplane {
 template <typename Packet>
 struct alignas(64) Stored {
   Packet packet;
-  // Until it is known when the packet leaves: what the packet is ordered by. Afterwards: the tick
-  // of its arrival.
+  // Until it is known when the packet leaves: the value by which the packet is ordered. Afterwards:
+  // the tick of its arrival.
   uint64_t key;
   union {
     uint32_t key_fraction;  // 2^-32, until it is known when the packet leaves
     uint32_t link;          // afterwards
   };
-  uint32_t sequence : 24;  // of the packets that came to the link, modulo 2^24
-  uint32_t rank : 8;       // in a heap: steps down to the nearest missing child; fifo_link.h
-  uint32_t next;           // in a list: the one behind it; in a heap: left child
-  uint32_t right;          // in a heap; in a calendar: the one behind it
+  // The number of the packet among those that came to the link, modulo 2^24.
+  uint32_t sequence : 24;
+  uint32_t rank : 8;  // in a heap: steps down to the nearest missing child; fifo_link.h
+  uint32_t next;      // in a list: the next entry; in a heap: the left child
+  uint32_t right;     // in a heap: the right child; in a calendar: the next entry
 
   LinkTime full_key() const { return AtTick(key) | key_fraction; }
   void set_full_key(LinkTime value) {
@@ -33,8 +34,8 @@ struct alignas(64) Stored {
     key_fraction = static_cast<uint32_t>(value);
   }
 
-  // Packets with equal keys are in the order they came. Of packets that came in one tick fewer than
-  // 2^23 wait at a link, so their numbers tell the order although they wrap.
+  // Packets with equal keys are in the order of arrival. Fewer than 2^23 packets that came in the
+  // same tick wait at a link, so their sequence numbers tell the order although they wrap.
   bool IsBefore(const Stored& other) const {
     if (key != other.key) return key < other.key;
     if (key_fraction != other.key_fraction) return key_fraction < other.key_fraction;
@@ -44,8 +45,9 @@ struct alignas(64) Stored {
   }
 };
 
-// A leftist heap (Crane 1972): the first entry on top, all steps O(log n) at worst. MergeHeaps goes
-// down right children only, of which there are at most log2 of the entries. Returns the new top.
+// A leftist heap (Crane 1972): the first entry on top, all steps O(log n) at worst. MergeHeaps
+// follows right children only: for n entries there are at most log2 n of them on its way. Returns
+// the new top.
 template <typename Store>
 uint32_t MergeHeaps(Store& store, uint32_t a, uint32_t b) {
   if (a == 0) return b;

@@ -12,7 +12,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// Attaching is tried again after this time. What makes a device refuse rarely passes faster.
+// Attaching is tried again after this time. The reason for which a device refuses rarely passes
+// sooner.
 constexpr std::chrono::seconds kTryEvery{1};
 
 // Adds counters; rows stay in ascending order.

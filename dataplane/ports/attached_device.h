@@ -23,11 +23,11 @@ class DeviceKeeper;
 
 class AttachedDevice {
  public:
-  // Returns the errors of Ethdev::Open. `keeper` must outlive the device. If it is null, nobody
-  // tends the device, and memif peers talk to the driver directly.
+  // Returns the errors of Ethdev::Open. `keeper` must outlive the device. If it is null, the device
+  // is not tended, and memif peers talk to the driver directly.
   static absl::StatusOr<std::unique_ptr<AttachedDevice>> Open(const EthdevConfig& config,
                                                               DeviceKeeper* keeper);
-  // No worker uses the device any more.
+  // No worker may use the device any more.
   ~AttachedDevice();
 
   const DeviceGate* gate() const { return &gate_; }
@@ -36,10 +36,11 @@ class AttachedDevice {
   // DPDK's name of its driver; empty while the device is not attached.
   std::string driver() const;
   XdpCounters xdp() const;
-  // As the device was attached first. A device that took flow rules is attached again only if it
-  // takes them again.
+  // How the device steers frames since it was first attached. A device that took flow rules is
+  // attached again only if it takes them again.
   Steering steering() const { return steering_; }
-  // What is wrong with the device: "interface bf0 is gone; ..."; empty: nothing.
+  // What is wrong with the device, such as "interface bf0 is gone; ...". Empty: the device is
+  // usable.
   std::string problem() const;
   // Whether the device has a link to its other side. Any thread.
   bool link_up() const;
@@ -51,11 +52,11 @@ class AttachedDevice {
   // the keeper tends the device.
   void AfterAttaching(std::function<void()> chore) { after_attaching_ = std::move(chore); }
 
-  // Keeper: the device receives nothing new, if its driver can do that while workers poll it. What
-  // it has received can still be polled. Returns whether the driver can.
+  // Keeper: makes the device receive no new frames, if its driver can do that while workers poll
+  // it. Frames that it has received can still be polled. Returns whether the driver can do that.
   bool StopReceiving();
-  // Keeper: makes the device ready to be closed while the fabric goes on: returns what buffers its
-  // driver would keep.
+  // Keeper: makes the device ready to be closed while the fabric goes on: gives back the buffers
+  // that its driver would keep.
   void BeforeClosing();
 
   // Keeper: takes the device away from the workers if its interface cannot be used, and attaches it
@@ -72,16 +73,17 @@ class AttachedDevice {
   EthdevConfig config_;
   DeviceKeeper* const keeper_;
   DeviceGate gate_;
-  Steering steering_ = Steering::kSoftware;  // written by Open alone
+  Steering steering_ = Steering::kSoftware;  // only Open writes it
   mutable std::mutex mutex_;
   std::unique_ptr<Ethdev> device_;  // guarded by mutex_, except in the keeper; null: not attached
   std::string problem_;             // guarded by mutex_
-  bool has_carrier_ = true;         // guarded by mutex_; what the kernel says of its interface
-  uint64_t missed_before_ = 0;      // guarded by mutex_; frames missed by earlier attachments
-  XdpCounters xdp_before_;          // guarded by mutex_; counters of earlier attachments
-  // Only the keeper's thread uses it, once that runs.
+  // Guarded by mutex_; whether the kernel says that its interface has a link.
+  bool has_carrier_ = true;
+  uint64_t missed_before_ = 0;  // guarded by mutex_; frames missed by earlier attachments
+  XdpCounters xdp_before_;      // guarded by mutex_; counters of earlier attachments
+  // While the keeper's thread runs, only that thread uses the members below.
   DevicePresence presence_;
-  bool attached_too_early_ = false;  // while its interface was down
+  bool attached_too_early_ = false;  // the device was attached while its interface was down
   std::chrono::steady_clock::time_point next_try_;
   std::function<void()> after_attaching_;
   uint32_t memif_id_ = 0;

@@ -17,7 +17,7 @@ class DeviceGate {
   // Worker: the ethdev id, or kClosed.
   uint32_t device() const { return device_.load(std::memory_order_acquire); }
 
-  // Control.
+  // Control: open and close the gate.
   void Open(uint16_t device) { device_.store(device, std::memory_order_release); }
   void Close() { device_.store(kClosed, std::memory_order_seq_cst); }
   bool open() const { return device() != kClosed; }

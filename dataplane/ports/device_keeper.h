@@ -41,9 +41,9 @@ class DeviceKeeper {
   // Adds a chore that the thread runs ten times a second.
   void AddChore(std::function<void()> chore) { chores_.push_back(std::move(chore)); }
 
-  // Runs `task` on the keeper's thread, and returns when it has ended. While the thread does not
-  // run, and on the thread itself, the caller runs it. Devices are opened and closed in such tasks,
-  // so that no two threads tend them at once. Callers take turns, also with Start and Stop.
+  // Runs `task` on the keeper's thread, and returns when it has ended. If the thread does not run,
+  // or if it is the caller, the calling thread runs the task. Devices are opened and closed in such
+  // tasks, so that no two threads tend them at once. Callers take turns, also with Start and Stop.
   void Do(const std::function<void()>& task);
 
   // Start follows the start of the workers, Stop follows their end.

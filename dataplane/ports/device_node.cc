@@ -20,7 +20,7 @@ int NodeOfDevice(const std::string& device, const std::string& sysfs) {
   if (const std::string pci = PciDevice(device); !pci.empty()) {
     card = std::filesystem::path(sysfs) / "bus/pci/devices" / pci.substr(0, pci.find(','));
   } else if (const auto interface = DeviceArgument(device, "iface")) {
-    // The path of a socket, which other drivers call iface too, is no name of an interface.
+    // The path of a socket, which other drivers also call iface, is not the name of an interface.
     if (interface->empty() || interface->find('/') != std::string::npos) return kNoNode;
     card = std::filesystem::path(sysfs) / "class/net" / *interface / "device";
   } else {

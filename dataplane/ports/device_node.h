@@ -11,10 +11,10 @@
 namespace bfly::dataplane {
 
 // The node of the card that a device string names, by its PCI address or by the kernel interface
-// that it drives. kNoNode: the device is no hardware, or the machine does not say.
+// that it drives. kNoNode: the device is not a card, or the machine does not tell its node.
 int NodeOfDevice(const std::string& device, const std::string& sysfs = "/sys");
 
-// The CPUs of a node, as the kernel writes them: "16-31"; empty if it does not say.
+// The CPUs of a node, as the kernel writes them: "16-31"; empty if the kernel does not tell them.
 std::string CpusOfNode(int node, const std::string& sysfs = "/sys");
 
 // A device and the lcores that poll its queue pairs.
@@ -24,7 +24,7 @@ struct PolledDevice {
   std::vector<int> lcores;
 };
 
-// Where to look things up.
+// The functions that look up nodes.
 struct NodeMap {
   std::function<int(int)> of_lcore = NodeOfLcore;
   std::function<int(const std::string&)> of_device = [](const std::string& device) {
@@ -33,11 +33,12 @@ struct NodeMap {
   std::function<std::string(int)> cpus = [](int node) { return CpusOfNode(node); };
 };
 
-// A warning for each device with a poller on another node, with what to do.
+// A warning for each device that an lcore on another node polls. The warning says what to do.
 std::vector<std::string> NodeWarnings(const std::vector<PolledDevice>& devices,
                                       const NodeMap& map = {});
 
-// The node of most of the lcores; the lowest of several. kNoNode: none is known.
+// The node of most of the lcores; if several nodes have the most, the lowest. kNoNode: the node of
+// no lcore is known.
 int NodeOfMost(const std::vector<int>& lcores, const NodeMap& map = {});
 
 }  // namespace bfly::dataplane

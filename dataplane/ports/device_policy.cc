@@ -110,7 +110,7 @@ std::string Canonical(const std::string& path) {
   return (error ? absolute.lexically_normal() : canonical).string();
 }
 
-// Users who may write to a directory may put links there between the check and the driver's open.
+// Users that may write to a directory may put links there between the check and the driver's open.
 bool OthersMayWrite(const std::string& directory) {
   struct stat info {};
   if (stat(directory.c_str(), &info) != 0) return false;

@@ -3,8 +3,8 @@
 // DPDK with the rights of this process: "net_pcap0,tx_pcap=/etc/passwd" would write there, and
 // "net_failsafe0,exec(...)" would run a program.
 //
-// A device must use a driver and arguments of the list in device_policy.cc. Its files and sockets
-// must be ones that the process was told when it started; clients cannot add any.
+// A device must use a driver and arguments of the list in device_policy.cc. It may name only the
+// files and sockets that the process was given when it started; clients cannot add any.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class DevicePolicy {
   void AllowFile(const std::string& path);
 
   // InvalidArgument, after `field`: the driver is not in the list, does not take the argument, or
-  // the file is not allowed. A link counts as the file that it leads to.
+  // the file is not allowed. A link counts as the file to which it leads.
   absl::Status Check(const std::string& field, const std::string& device) const;
   // Checks the devices of all ports and trunks.
   std::vector<absl::Status> Check(const FabricConfig& config) const;

@@ -21,7 +21,7 @@ namespace {
 constexpr char kPacketDriver[] = "net_af_packet";
 constexpr char kDescriptions[] = "/proc/self/fdinfo";
 
-// The name of the TAP that a file descriptor is attached to, or empty.
+// The name of the TAP to which a file descriptor is attached, or empty.
 std::string TapOf(const std::string& description) {
   std::ifstream file(description);
   for (std::string line; std::getline(file, line);) {
@@ -38,7 +38,7 @@ std::string DescriptionOfTap(const std::string& name) {
   return "";
 }
 
-// The kernel's flags (IFF_UP) of the interface; nothing if it does not say.
+// The kernel's flags (IFF_UP) of the interface; nullopt if the kernel does not tell them.
 std::optional<int> FlagsOf(const std::string& name) {
   if (name.size() >= IFNAMSIZ) return std::nullopt;
   const OwnedFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -21,13 +21,15 @@ class DevicePresence {
   // keeps the first frame back until there is a second one, also after the interface has come up.
   static bool IsDown(const std::string& device);
 
-  // Why the device cannot be used and when it is attached again; empty: it can be used.
+  // Why the device cannot be used, and when it will be attached again. Empty: the device can be
+  // used.
   std::string problem() const;
-  // What keeps a device that was taken away from being attached again; empty: nothing. A TAP comes
-  // back by being opened.
+  // What prevents a device that was taken away from being attached again. Empty: it can be
+  // attached. A TAP exists again when it is opened.
   std::string missing() const;
-  // False if the kernel says that the interface has no link, as a veth whose other end is down.
-  // True of devices that are not watched: their drivers say by themselves whether they have a link.
+  // False if the kernel says that the interface has no link, like a veth whose other end is down.
+  // True for devices that are not watched: their drivers report themselves whether they have a
+  // link.
   bool has_carrier() const;
   // "interface bf0"
   std::string what() const { return "interface " + name_; }
@@ -41,8 +43,9 @@ class DevicePresence {
   Kind kind_ = Kind::kNone;
   std::string name_;
   unsigned index_ = 0;       // index of an interface; a new one of the same name has another index
-  std::string description_;  // of a TAP: the kernel's of a file descriptor it is attached to, which
-                             // stays where it is when the TAP moves to another namespace
+  std::string description_;  // of a TAP: the kernel's description of a file descriptor that is
+                             // attached to it; the description stays where it is when the TAP moves
+                             // to another namespace
 };
 
 }  // namespace bfly::dataplane

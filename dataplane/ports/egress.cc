@@ -52,7 +52,7 @@ void Egress::TakeUp(Ledger& ledger) {
   });
 }
 
-// The two may change at once, so both are read again after the word was set.
+// Both pointers may change at the same time, so both are read again after the flag was set.
 void Egress::SetWatched() {
   do {
     watched_ = latency_ != nullptr || taps_ != nullptr;

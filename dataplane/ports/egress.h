@@ -26,32 +26,33 @@ class Egress final : public Outlet {
   explicit Egress(uint32_t rows, bool from_others = false)
       : from_others_(from_others), ports_(std::make_shared<Ports>(rows)) {}
 
-  // Frames for `rows` leave by `transmitter`, which only this worker uses. Before the worker
-  // starts.
+  // Makes frames for `rows` leave by `transmitter`, which only this worker uses. Call it before the
+  // worker starts.
   void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter) {
     ports_.BeforeStart().Attach(rows, transmitter);
   }
-  // Control, one thread at a time: from the worker's next take-up on, frames for `rows` leave by
-  // `transmitter`, or none by it any more. Returns what must stay until the worker has answered its
-  // epoch.
+  // Control, one thread at a time. From the worker's next take-up on, frames for `rows` leave by
+  // `transmitter` (AttachLive), or no frame leaves by it (DetachLive). Both return what must stay
+  // until the worker has answered its epoch.
   std::shared_ptr<const void> AttachLive(const std::vector<Row>& rows,
                                          HostTransmitter* transmitter);
   bool Has(const HostTransmitter* transmitter) const;
   std::shared_ptr<const void> DetachLive(const HostTransmitter* transmitter);
 
-  // Control: deliveries from now on are recorded there. Null: they are not recorded.
+  // Control: records deliveries in `latency` from now on. Null: deliveries are not recorded.
   void RecordLatency(DeliveryLatency* latency) {
     latency_.store(latency, std::memory_order_release);
     SetWatched();
   }
-  // Control: packets that arrive are noted in the table, by their row. Null: they are not.
+  // Control: the table's taps note the packets that arrive, by their row. Null: no tap does.
   void SetTaps(const TapTable* taps) {
     taps_.store(taps, std::memory_order_release);
     SetWatched();
   }
 
-  // Control: packets of schedules that go by an intermediate row go back by `way`, which stays
-  // until the worker has ended. The worker that lets in such a packet hears of it later.
+  // Control: packets of a schedule that go by an intermediate row turn back by `way`, which stays
+  // until the worker has ended. Control tells this worker before it tells the worker that lets such
+  // packets in.
   void TurnBackBy(TurnBackOut* way) { turn_back_.store(way, std::memory_order_release); }
 
   int Send(const Descriptor* burst, int count, Ledger& ledger) override;
@@ -67,13 +68,13 @@ class Egress final : public Outlet {
     explicit Ports(size_t rows) : of_row(rows, kNone) {}
     void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter);
 
-    std::vector<uint16_t> of_row;  // index in transmitters
+    std::vector<uint16_t> of_row;  // for each row: an index in `transmitters`
     std::vector<HostTransmitter*> transmitters;
   };
 
-  // Control, one thread at a time for each of the two.
+  // Control. Each of the two pointers is set by one thread at a time.
   void SetWatched();
-  // Worker: records and notes a burst as control asks for.
+  // Worker: records and notes a burst as control has asked.
   void Watch(const Descriptor* burst, int count);
   static void Record(const Descriptor* burst, int count, DeliveryLatency& latency);
 

@@ -24,14 +24,15 @@ struct EthdevConfig {
   std::string field;  // the device's place in the config, for messages: "ports[2].device"
   std::string
       device;  // "net_memif0,role=server", "0000:00:04.0", or the name of an existing device
-  std::string to_driver = {};  // the string for DPDK instead of `device`; empty: `device`
+  // The string that DPDK gets instead of `device`; empty: DPDK gets `device`.
+  std::string to_driver = {};
   int queue_pairs = 1;
   uint32_t max_frame_bytes = 1518;  // with the Ethernet header and room for one VLAN tag
   rte_mempool* pool = nullptr;      // outlives the device
   EdgeRules edge;                   // the rules of a kernel interface's XDP program
   // The device gets the first of these sets of rules that it takes, if any.
   std::vector<QueueRules> queue_rules = {};
-  bool needs_queue_rules = false;  // without them it is refused
+  bool needs_queue_rules = false;  // a device that takes none of the sets is refused
 };
 
 class Ethdev {
@@ -51,8 +52,8 @@ class Ethdev {
   bool link_up() const;
   // Frames that the device lost before a worker took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
-  // Takes the XDP program off the interface, whose frames pass to the kernel from then on. Returns
-  // false if the device has no such program; then it goes on receiving.
+  // Takes the XDP program off the interface. From then on the interface's frames pass to the
+  // kernel. Returns false if the device has no such program; the device then goes on receiving.
   bool StopReceiving();
   // Returns the buffers to the pool that an AF_XDP device's driver would otherwise never return.
   // Call it when the interface is gone or StopReceiving has returned true, and when no worker uses
@@ -70,8 +71,8 @@ class Ethdev {
 
   std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device; destroyed after the device is closed
   std::vector<XskRing> rings_;     // of an AF_XDP device
-  std::unique_ptr<FlowRules> flow_rules_;  // null: it has none
-  bool spreads_ = false;                   // by receive-side scaling
+  std::unique_ptr<FlowRules> flow_rules_;  // null: the device has no flow rules
+  bool spreads_ = false;                   // the device spreads frames by receive-side scaling
   rte_mempool* pool_ = nullptr;
   uint16_t id_ = 0;
   std::string name_;
@@ -82,8 +83,8 @@ class Ethdev {
 };
 
 // Returns `device` with a name that DPDK does not know yet: "net_af_xdp,iface=a" becomes
-// "net_af_xdp_b0,iface=a". A name that ends in a digit stays, because the user numbered it. A PCI
-// address is written in full.
+// "net_af_xdp_b0,iface=a". A name that ends in a digit stays as it is, because the user has
+// numbered it. A PCI address is written in full.
 std::string NumberedDevice(const std::string& device);
 
 }  // namespace bfly::dataplane

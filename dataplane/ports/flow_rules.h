@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that a device has by DPDK's rte_flow.
+// The rules that a device was given by DPDK's rte_flow.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace bfly::dataplane {
 
 class FlowRules {
  public:
-  // A set of rules that is longer is not given to a device.
+  // A longer set of rules is not given to a device.
   static constexpr size_t kMost = 1024;
 
-  // Gives the started device the first of `choices` that it takes whole. Returns null if it takes
-  // none of them; then it has none of their rules.
+  // Gives the started device the first set of `choices` that the device takes completely. Returns
+  // null if the device takes no set; it then has no rule of any set.
   static std::unique_ptr<FlowRules> Install(uint16_t device,
                                             const std::vector<QueueRules>& choices);
   // Takes the rules back. The device must not be closed yet.

@@ -19,17 +19,18 @@ struct FramePoolDeleter {
 };
 using FramePool = std::unique_ptr<rte_mempool, FramePoolDeleter>;
 
-// Bytes of a buffer. It holds DPDK's headroom, in which a trunk writes its header, the longest
-// frame with that header, as the other end of a trunk receives it, and what a device writes beside
-// it.
+// Bytes of a buffer. A buffer holds three things: DPDK's headroom, in which a trunk writes its
+// header; the longest frame with that header, as the other end of a trunk receives it; and the
+// bytes that a device writes beside the frame.
 uint32_t FramePoolRoom(uint32_t max_frame_bytes);
 
-// The number of buffers for the config: the number it gives or, by default, as many as the rings of
-// its devices can hold, with spare_queue_pairs more, and some more for frames inside the fabric.
+// The number of buffers for the config: the number that the config gives. By default as many as the
+// rings of its devices and of spare_queue_pairs further queue pairs can hold, and some more for
+// frames inside the fabric.
 uint32_t FramePoolSize(const FabricConfig& config);
-// The number of queue pairs for which so many buffers are enough by the default.
+// The number of queue pairs for which `mbufs` buffers are enough by the default.
 int QueuePairsFor(uint32_t mbufs);
-// The queue pairs of the ports and trunks of the config.
+// How many queue pairs the ports and trunks of the config have.
 int QueuePairsOf(const FabricConfig& config);
 
 // net_af_xdp takes buffers from a pool only if the pool was made for a config with such a device.
@@ -37,8 +38,8 @@ bool IsAfXdp(const std::string& device);
 bool HasAfXdp(const FabricConfig& config);
 
 // `name` must be unique among DPDK's memory zones. `several_workers`: one worker may take a buffer
-// and another one return it. `node`: where the buffers lie if there is room (runtime/numa.h).
-// ResourceExhausted says how much memory was asked for.
+// and another one return it. `node`: the node on which the buffers lie if it has room
+// (runtime/numa.h). ResourceExhausted says how much memory was asked for.
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
                                         bool several_workers = false, int node = kNoNode);
 

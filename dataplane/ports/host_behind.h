@@ -11,13 +11,13 @@
 namespace bfly::dataplane {
 
 // For a TAP, its own address, because the host uses the TAP itself. For a veth under net_af_xdp or
-// net_af_packet, the address of the other end, also in another network namespace; but not if the
-// other end belongs to a bridge, because any host may be behind that. 0: unknown, or `device` has
-// another driver.
+// net_af_packet, the address of the other end, also in another network namespace; but 0 if the
+// other end belongs to a bridge, because any host may be behind a bridge. 0: unknown, or `device`
+// has another driver.
 MacAddress HostBehind(const std::string& device, uint16_t ethdev);
 
 // True if the host behind the device is a kernel. A kernel takes only frames that are addressed to
-// it or to everybody.
+// it, and broadcasts.
 bool LeadsToAKernel(const std::string& device);
 
 }  // namespace bfly::dataplane

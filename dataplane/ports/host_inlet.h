@@ -22,12 +22,13 @@ struct HostInletConfig {
   uint16_t queue = 0;
   FrameRules rules;
   const RouteTable* routes = nullptr;
-  std::vector<Row> rows;                    // attached to this port
+  std::vector<Row> rows;                    // the rows that are attached to this port
   const std::vector<Row>* flood = nullptr;  // all rows that are attached to any port, ascending
-  rte_mempool* pool = nullptr;              // for copies
-  bool kernel_interface = false;            // the sender may have left the checksum to the device
-  LearnedMac* learned = nullptr;            // null: no address translation
-  bool several_workers = false;             // others return buffers that this worker takes
+  rte_mempool* pool = nullptr;              // the pool from which copies of frames are made
+  // Frames come from a kernel, which may have left the checksum to the device.
+  bool kernel_interface = false;
+  LearnedMac* learned = nullptr;  // null: no address translation
+  bool several_workers = false;   // other workers return buffers that this worker takes
 };
 
 class HostInlet final : public Inlet {
@@ -37,11 +38,11 @@ class HostInlet final : public Inlet {
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
 
-  // Control: packets that come in are noted in the table, by their input row. Null: they are not.
-  // The worker may use the table before until it has answered its epoch.
+  // Control: from now on the table's taps note the packets that come in, by input row. Null: no tap
+  // does. The worker may use the previous table until it has answered its epoch.
   void SetTaps(const TapTable* taps) { taps_.store(taps, std::memory_order_release); }
   // Control: broadcasts go to these rows, ascending, from the worker's next take-up on. The worker
-  // may use the list before until it has answered its epoch.
+  // may use the previous list until it has answered its epoch.
   void SetFlood(const std::vector<Row>* rows) {
     offered_flood_.store(rows, std::memory_order_release);
   }
@@ -51,7 +52,8 @@ class HostInlet final : public Inlet {
   const PortQueueCounters& counters() const { return counters_; }
 
  private:
-  // Stands in front of the inlet while it is tapped, so that nothing is asked per burst else.
+  // The worker polls this wrapper while the inlet is tapped, so that an inlet without taps checks
+  // nothing per burst.
   class Tapped final : public Inlet {
    public:
     explicit Tapped(HostInlet& inlet) : inlet_(inlet) {}
@@ -61,10 +63,10 @@ class HostInlet final : public Inlet {
     HostInlet& inlet_;
   };
 
-  // Admits frames as long as they are plain ones that need no more than a route, at most `room`.
-  // Returns the number of descriptors written. Admit decides on the frame that it stops at.
+  // Admits frames, at most `room`, up to the first frame that is not plain or needs more than a
+  // route. Returns the number of descriptors written. Admit decides on the frame that it stops at.
   int AdmitPlain(uint64_t now, Descriptor* out, int room, Ledger& ledger);
-  // What InputOf says of a frame that names no input.
+  // Sets the input that InputOf gives to a frame that names no input.
   bool PlainInputOf(MacAddress from, Row& input) const {
     if (single_row_) {
       input = config_.rows[0];
@@ -86,10 +88,12 @@ class HostInlet final : public Inlet {
   const HostInletConfig config_;
   const bool single_row_;
   const bool reads_plain_;         // frames go to rows by MAC address
-  std::vector<uint8_t> attached_;  // by row, 0 or 1; empty for a port of one row
+  std::vector<uint8_t> attached_;  // for each row, 1 if it is attached to this port, otherwise 0;
+                                   // empty for a port of one row
   PortQueueCounters counters_;
 
-  // Frames received and not admitted yet: frames_[next_ .. count_). They do not count as injected.
+  // Frames that were received and are not admitted yet: frames_[next_ .. count_). They do not count
+  // as injected.
   rte_mbuf* frames_[kBurst];
   int next_ = 0;
   int count_ = 0;

@@ -70,8 +70,8 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(
   return port;
 }
 
-// A kernel drops frames that are neither for its own address nor for everybody, so frames are sent
-// to everybody until the host is known. What the kernel says about the interface now is newer than
+// A kernel drops frames that are neither for its own address nor broadcasts, so frames are sent as
+// broadcasts until the host is known. What the kernel says about the interface now is newer than
 // the kept address.
 void HostPort::FindHost(KnownHosts* hosts) {
   if (LeadsToAKernel(config_.device)) learned_.until_known = kBroadcastMac;

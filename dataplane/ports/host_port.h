@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host port: the ethdev that attaches the outside world to rows. Each receive queue has an inlet
-// and each transmit queue a transmitter; exactly one worker uses each.
+// and each transmit queue a transmitter; each of these is used by exactly one worker.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@
 
 namespace bfly::dataplane {
 
-// What all host ports of a fabric share. All pointers must outlive the ports.
+// The data that all host ports of a fabric share. All pointers must outlive the ports.
 struct HostPortContext {
   const RouteTable* routes = nullptr;
   FrameRules rules;                         // MakeFrameRules(network, addressing, max_frame_bytes)
   const std::vector<Row>* flood = nullptr;  // all rows of the fabric that have a host port
   rte_mempool* pool = nullptr;              // MakeFramePool
   bool several_workers = false;             // as in MakeFramePool
-  DeviceKeeper* keeper = nullptr;           // null: nobody tends the devices
+  DeviceKeeper* keeper = nullptr;           // null: the devices are not tended
   KnownHosts* hosts = nullptr;              // null: addresses of hosts are not kept in a file
 };
 

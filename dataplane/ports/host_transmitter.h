@@ -16,7 +16,7 @@ namespace bfly::dataplane {
 // A frame that does not fit the buffer is dropped as kPortFull. One worker uses it.
 class HostTransmitter {
  public:
-  // How long a device may take nothing before the frames that wait for it are dropped. It is long
+  // If a device takes no frame for this long, the frames that wait for it are dropped. It is long
   // enough for a peer that the kernel does not schedule for a while.
   static constexpr double kPatienceSeconds = 0.1;
 
@@ -26,8 +26,8 @@ class HostTransmitter {
   ~HostTransmitter();
 
   // Takes the packets at the front of `packets` that have a frame and whose row `is_mine`, at most
-  // `count` and perhaps fewer: sends the frames now or in a later Flush, or drops them. The first
-  // packet has to be one of them. Returns how many it took.
+  // `count` and perhaps fewer: sends their frames now or in a later Flush, or drops them. The first
+  // packet must be one of these packets. Returns how many it took.
   template <typename IsMine>
   int Push(const Descriptor* packets, int count, const IsMine& is_mine, Ledger& ledger) {
     if (end_ == kCapacity && !MakeRoom(packets[0].mbuf, ledger)) return 1;
@@ -51,7 +51,7 @@ class HostTransmitter {
   // kPatienceSeconds, the frames are dropped. From then on each frame is dropped in the pass that
   // brings it, until the device takes one.
   void Flush(Ledger& ledger);
-  // Drops the buffered frames as kPortRemoved. The worker calls it no more.
+  // Drops the buffered frames as kPortRemoved. After this call the worker makes no more calls.
   void Leave(Ledger& ledger);
   // Frees the buffered frames and returns their number.
   uint64_t Discard();
@@ -63,16 +63,16 @@ class HostTransmitter {
 
  private:
   void Translate(const Descriptor* packets, int count) const;
-  // Returns false if the device takes nothing from the full buffer. Then `frame` is dropped.
+  // Returns false if the device takes no frame from the full buffer. Then `frame` is dropped.
   bool MakeRoom(rte_mbuf* frame, Ledger& ledger);
   void Offer(Ledger& ledger);
 
   const DeviceGate* const gate_;
   const uint16_t queue_;
   const LearnedMac* const learned_;
-  const uint64_t patience_;   // in TSC ticks
-  uint64_t stuck_since_ = 0;  // TSC of the pass in which the device took nothing; 0: it takes
-                              // frames
+  const uint64_t patience_;  // in TSC ticks
+  // TSC of the first pass in which the device took no frame; 0: it takes frames.
+  uint64_t stuck_since_ = 0;
   // The frames in [begin_, end_) wait. They move to the front when the end of the buffer is
   // reached.
   uint32_t begin_ = 0;

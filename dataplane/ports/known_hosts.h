@@ -20,16 +20,17 @@ class KnownHosts {
   // Reads the file. An empty `path` keeps nothing.
   explicit KnownHosts(std::string path);
 
-  // Gives `learned` the address that the file has for the host at the port of one row, and watches
-  // what workers learn from now on. `learned` must outlive the calls of Save.
+  // Gives `learned` the address that the file has for the host at a port of one row, and watches
+  // which addresses workers learn from now on. `learned` must outlive the calls of Save.
   void Watch(const std::string& port, Row row, LearnedMac* learned);
 
-  // Watches it no longer. The file forgets its address with the next Save.
+  // Stops watching `learned`. The next Save removes its address from the file.
   void Unwatch(const LearnedMac* learned);
 
   // Writes the file if an address was learned since the last call.
   void Save();
-  // Removes the file. Called when the fabric is unloaded in order: the next fabric learns anew.
+  // Removes the file. Call it when the fabric is unloaded in order: the next fabric learns
+  // addresses anew.
   void Forget();
 
  private:

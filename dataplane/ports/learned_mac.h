@@ -13,7 +13,7 @@ namespace bfly::dataplane {
 struct LearnedMac {
   std::atomic<MacAddress> host{0};
   // The destination of frames for the host until its address is known. 0: frames keep the row's
-  // address, as a tester wants it.
+  // address, as testers expect.
   MacAddress until_known = 0;
 
   void Learn(MacAddress mac) {

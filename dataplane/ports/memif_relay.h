@@ -35,14 +35,14 @@ struct MemifDevice {
 class MemifRelay {
  public:
   // `wait_for_workers` returns when no worker uses a device whose gate was closed before the call.
-  // AlreadyExists: another process has the socket. Unavailable: the socket cannot be created, or
-  // nobody answers there.
+  // AlreadyExists: another process has the socket. Unavailable: the socket cannot be created, or no
+  // process answers there.
   static absl::StatusOr<std::unique_ptr<MemifRelay>> Open(const MemifDevice& device,
                                                           std::function<void()> wait_for_workers);
   // All devices must have been removed.
   ~MemifRelay();
 
-  // The string for the driver instead of `device`, which is at this relay's socket.
+  // The string for the driver instead of `device`, which uses this relay's socket.
   std::string DriversDevice(const std::string& device) const;
 
   // Call it after the driver opened the device. From now on a peer can connect, and `gate` opens
@@ -86,9 +86,9 @@ class MemifRelay {
   const std::function<void()> wait_for_workers_;
   OwnedFd outside_listener_;  // of a server
   OwnedFd inside_listener_;   // of a client
-  OwnedFd answer_;            // of a client: the connection to its server, made before the driver
-                              // asked for it
-  UnixAddress inside_;        // the address that the driver knows
+  OwnedFd answer_;  // of a client: the connection to its server, which was made before the driver
+                    // asked for it
+  UnixAddress inside_;  // the address that the driver knows
   // The directory in which a driver that is the server created its socket. The socket's name is
   // removed, so only this process can reach it, and a crash leaves nothing behind.
   std::string directory_;

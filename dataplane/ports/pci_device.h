@@ -8,13 +8,13 @@
 
 namespace bfly::dataplane {
 
-// The device string with its address in full, as DPDK names devices: "00:04.0,a=1" becomes
+// The device string with the full PCI address, as DPDK names devices: "00:04.0,a=1" becomes
 // "0000:00:04.0,a=1". Empty if the string does not begin with a PCI address.
 std::string PciDevice(const std::string& device);
 
 // The error starts with `field` and says what to do. NotFound: there is no device at the address
-// that `device` names. FailedPrecondition: no driver holds it, or the kernel's own does. OK: DPDK
-// can use the device, or `device` does not name a PCI device.
+// that `device` names. FailedPrecondition: no driver holds the device, or the kernel's own driver
+// holds it. OK: DPDK can use the device, or `device` does not name a PCI device.
 absl::Status CheckPciDevice(const std::string& field, const std::string& device,
                             const std::string& sysfs = "/sys/bus/pci/devices");
 

@@ -12,7 +12,7 @@
 
 namespace bfly::dataplane {
 
-// The worker of the queue writes once a burst, readers load relaxed.
+// The worker of the queue writes once per burst; readers load relaxed.
 struct alignas(64) PortQueueCounters {
   std::atomic<uint64_t> packets{0};
   std::atomic<uint64_t> bytes{0};

@@ -7,7 +7,7 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr MacAddress kWholeAddress = (MacAddress{1} << 48) - 1;
-constexpr int kRowBits = 24;  // of an address
+constexpr int kRowBits = 24;  // bits of an address
 
 using RowIterator = std::vector<QueueOfRow>::const_iterator;
 

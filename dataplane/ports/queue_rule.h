@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which frames a device is to put at which queue pair. The code is pure.
+// Rules that say at which queue pair a device puts which frames. The functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct QueueRule {
   uint16_t queue = 0;
 };
 
-// Rules that are of use together only.
+// A set of rules. The rules are only of use together.
 using QueueRules = std::vector<QueueRule>;
 
 struct QueueOfRow {
@@ -27,16 +27,17 @@ struct QueueOfRow {
   uint16_t queue = 0;
 };
 
-// Bring frames to a queue pair by the row that their source address names. `rows` are in ascending
-// order. No frame fits two rules.
+// The next two functions return rules that bring frames to a queue pair by the row that the source
+// address of a frame names. `rows` are in ascending order. No frame fits two rules.
 
-// Few rules that look at some bits of the address. Frames of rows that are not in `rows` may come
-// to any queue pair of the rules.
+// Returns few rules, which look at some bits of the address. Frames of rows that are not in `rows`
+// may come to any queue pair of the rules.
 QueueRules RulesByRowBits(const std::vector<QueueOfRow>& rows);
-// One rule for each row, for devices that compare whole addresses only.
+// Returns one rule for each row, for devices that can only compare whole addresses.
 QueueRules RulesByRow(const std::vector<QueueOfRow>& rows);
 
-// Bring frames of a trunk to the queue pair that they were sent on, which their destination names.
+// Returns rules that bring frames of a trunk to the queue pair on which they were sent. The
+// destination of a frame names that queue pair.
 QueueRules RulesOfTrunk(int queues);
 
 }  // namespace bfly::dataplane

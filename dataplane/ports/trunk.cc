@@ -12,14 +12,14 @@
 namespace bfly::dataplane {
 namespace {
 
-// What one worker sends into a trunk or receives of it.
+// The part of a trunk that one worker sends or receives.
 struct Share {
   int worker = 0;
   std::vector<uint16_t> queues;
   std::vector<Row> rows;
 };
 
-// The first share has queue pair 0. If a worker cannot use some queue pairs `apart`, it has all.
+// The first share has queue pair 0. If workers cannot use queue pairs `apart`, one worker has all.
 std::vector<Share> SharesOf(const TrunkRules& rules, bool apart, const WorkerOfRow& worker_of) {
   const std::vector<int> workers = WorkersOfTrunkQueues(rules, worker_of);
   std::vector<Share> shares;

@@ -24,8 +24,8 @@
 namespace bfly::dataplane {
 
 // The sending end distributes packets over the queues by their rows. One worker uses an outlet and
-// all queues that packets given to the outlet need. When a queue of the device is full the burst
-// stops there, and the rest waits on the links of the stage.
+// all queues that packets given to the outlet need. If a queue of the device is full, the burst
+// ends at the packet for that queue, and the rest waits on the links of the stage.
 class TrunkOutlet final : public Outlet {
  public:
   TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
@@ -45,7 +45,7 @@ class TrunkOutlet final : public Outlet {
     rte_mbuf*
         frames[kBurst];  // with their trunk header and consecutive numbers; the first goes next
     uint32_t count = 0;
-    uint64_t sequence = 0;  // of the next packet
+    uint64_t sequence = 0;  // the number of the next packet
   };
   // Returns false if there is no buffer for the packet now.
   bool Append(const Descriptor& packet, uint32_t queue, uint64_t now);
@@ -66,21 +66,22 @@ class TrunkOutlet final : public Outlet {
 // dropped too.
 class TrunkInlet final : public Inlet {
  public:
-  // It polls `queues` of the device. `keeps_queues`: the device delivers a frame at the queue pair
-  // at which it was sent; a frame that says otherwise is not the sender's.
+  // The inlet polls the queues `queues` of the device. `keeps_queues`: the device delivers a frame
+  // at the queue pair at which the frame was sent; a frame that names another queue pair does not
+  // come from the sender.
   TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool,
              std::vector<uint16_t> queues, bool keeps_queues);
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
-  // Where frames with messages of programs go. Before the worker starts; until then they are
-  // dropped.
+  // Sets where frames with messages of programs go. Call it before the worker starts. Without this
+  // call such frames are dropped.
   void SetProgramFrames(ProgramFrames* to) { program_frames_ = to; }
 
   const PortQueueCounters& counters() const { return counters_; }
 
  private:
   bool Admit(rte_mbuf* frame, uint16_t queue, uint64_t now, Descriptor& out, Ledger& ledger);
-  // Whether it takes the frame, which is then freed.
+  // Returns whether it takes the frame. It then frees the frame.
   bool TakeMessages(rte_mbuf* frame, DropReason& reason);
   void CountLost(uint64_t packets, Ledger& ledger);
 
@@ -91,16 +92,16 @@ class TrunkInlet final : public Inlet {
   const bool keeps_queues_;
   ProgramFrames* program_frames_ = nullptr;
   const double ticks_per_ns_;
-  size_t next_ = 0;                       // index of the queue polled first; it changes in turn
-  std::vector<TrunkSequence> sequences_;  // by the sender's queue
+  size_t next_ = 0;  // index of the queue that is polled first; it changes in turn
+  std::vector<TrunkSequence> sequences_;  // one for each queue of the sender
   PortQueueCounters counters_;
 };
 
 // The worker that has `row` at the stage before or behind a trunk.
 using WorkerOfRow = std::function<int(Row)>;
 
-// The worker of each queue pair of a trunk: the one that has the first of its rows. A queue pair
-// without rows has the worker of row 0.
+// For each queue pair of a trunk: the worker that has the first of its rows. For a queue pair
+// without rows, the worker of row 0.
 std::vector<int> WorkersOfTrunkQueues(const TrunkRules& rules, const WorkerOfRow& worker_of);
 
 class Trunk {
@@ -108,21 +109,21 @@ class Trunk {
   // A way in for one worker.
   struct WayIn {
     int worker = 0;
-    std::vector<Row> rows;  // at which its packets may begin
+    std::vector<Row> rows;  // the rows at which its packets may begin
     std::unique_ptr<TrunkInlet> inlet;
   };
   // A way out for one worker.
   struct WayOut {
     int worker = 0;
-    std::vector<Row> rows;  // at which its packets begin behind the trunk
+    std::vector<Row> rows;  // the rows at which its packets begin behind the trunk
     std::unique_ptr<TrunkOutlet> outlet;
   };
 
   // `field` is the trunk's place in the config, "trunks[0]". `pool` and `keeper` must outlive the
   // trunk. `worker_of` tells the workers of `after_stage` at the sending end, and of the next stage
   // at the receiving end. Each worker sends on the queue pairs whose first row it has. If the
-  // device keeps queues apart (KeepsQueues) or does so by flow rules, it also receives from these
-  // alone; else the worker of row 0 receives from all.
+  // device keeps queues apart (KeepsQueues), or does so by flow rules, each worker also receives
+  // only from these queue pairs. Otherwise the worker of row 0 receives from all queue pairs.
   static absl::StatusOr<std::unique_ptr<Trunk>> Open(const std::string& field,
                                                      const TrunkConfig& config,
                                                      const Network& network,

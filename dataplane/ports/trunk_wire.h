@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device of a trunk for the messages of programs. They share it with the trunk's data, which
-// goes one way while messages go both.
+// The device of a trunk, for the messages of programs. Messages share the device with the trunk's
+// data, which goes one way while messages go both ways.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -13,10 +13,10 @@
 
 namespace bfly::dataplane {
 
-// The worker that has the trunk's data calls it.
+// The worker that carries the trunk's data calls it.
 class TrunkWire final : public ProgramWire {
  public:
-  // `queues` of the device, of which the first one sends.
+  // The device has `queues` queues. Messages are sent on the first one.
   TrunkWire(const DeviceGate* gate, int queues, rte_mempool* pool)
       : gate_(gate), queues_(static_cast<uint16_t>(queues)), pool_(pool) {}
 

@@ -12,7 +12,7 @@
 namespace bfly::dataplane {
 
 struct UnixAddress {
-  std::string path;       // or the name of an abstract address
+  std::string path;       // a path, or the name of an abstract address
   bool abstract = false;  // a name in the network namespace, without a file
 
   // For messages: "/tmp/a.sock", "@a" for an abstract address.
@@ -21,11 +21,12 @@ struct UnixAddress {
 
 // `type` is SOCK_STREAM or SOCK_SEQPACKET. The sockets do not block.
 absl::StatusOr<OwnedFd> ListenAt(const UnixAddress& address, int type);
-// Unavailable: nobody answers.
+// Unavailable: no process answers.
 absl::StatusOr<OwnedFd> ConnectTo(const UnixAddress& address, int type);
 
-// Prepares `path` for a socket: removes a socket that nobody listens at, which a crashed process
-// left. AlreadyExists: a process listens there. FailedPrecondition: the file is not a socket.
+// Prepares `path` for a socket: removes a socket at which no process listens, because a crashed
+// process left it. AlreadyExists: a process listens there. FailedPrecondition: the file is not a
+// socket.
 absl::Status RemoveStaleSocket(const std::string& path, int type);
 
 }  // namespace bfly::dataplane

@@ -16,7 +16,7 @@ namespace bfly::dataplane {
 struct Candidates {
   Row input = 0;
   std::array<Tag, 2> tags = {};  // p and p'
-  bool only = false;             // p is the only path
+  bool only = false;             // true: p is the only path
 };
 
 // The candidates on a two-fold butterfly, in the order of the requests.
@@ -28,8 +28,8 @@ inline std::vector<Candidates> CandidatesOf(const CandidatePaths& paths,
   return all;
 }
 
-// The candidates to the copies of what is read on a randomly-wired butterfly, in the order of the
-// reads.
+// The candidates on a randomly-wired butterfly, which lead to the copies of the object that is
+// read, in the order of the reads.
 inline std::vector<Candidates> CandidatesOf(const Network& network,
                                             const std::vector<InBandRead>& reads) {
   std::vector<Candidates> all;

@@ -6,8 +6,8 @@
 
 namespace bfly::dataplane {
 
-// What notes of messages of circuit programs stand for. The first two are 1 + stage, or 0 if there
-// is no such stage.
+// The meaning of the notes of messages of circuit programs. The first two are 1 + stage, or 0 if
+// there is no such stage.
 inline constexpr int kFullNote = 0;    // the first stage where the path has a link without room
 inline constexpr int kDownNote = 1;    // the first stage where the path has a link that is down
 inline constexpr int kAtDiskNote = 2;  // paths and circuits at its disk; 255 means 255 or more
@@ -17,22 +17,22 @@ inline constexpr int kAtDiskNote = 2;  // paths and circuits at its disk; 255 me
 void NoteDown(const StageNodes& nodes, Message* burst, int count);
 void NoteFull(const StageNodes& nodes, Message* burst, int count);
 
-// Forward, every link and the disk count one circuit more. Backward, the message acknowledges that.
+// Forward, every link and the disk add one circuit. Backward, the message acknowledges that.
 class InstallPass final : public Pass {
  public:
   void Forward(StageNodes& nodes, Message* burst, int count) const override;
   void Arrive(DiskNodes& disks, const Message* burst, int count) const override;
 };
 
-// Forward, every link and the disk count one circuit less. Backward, the message acknowledges that.
+// Forward, every link and the disk subtract one circuit. Backward, the message acknowledges that.
 class ReleasePass final : public Pass {
  public:
   void Forward(StageNodes& nodes, Message* burst, int count) const override;
   void Arrive(DiskNodes& disks, const Message* burst, int count) const override;
 };
 
-// InstallPass with a limit: from the first link that has no room or is down, nothing is counted,
-// and the message takes back what it counted before on its way back. Its notes then hold the first
+// InstallPass with a limit: from the first link that has no room or is down, no circuit is counted,
+// and on its way back the message takes back what it has counted. Its notes then hold the first
 // link without room, which had `value` circuits, and the first link that is down.
 class ReservePass final : public Pass {
  public:

@@ -23,8 +23,8 @@ namespace bfly::dataplane {
 
 // Forward, a message counts itself on every link that candidate paths may share, and at its disk.
 // Backward, its value becomes the largest sum of the paths counted in this pass and the circuits on
-// a link. Its notes say what its disk counts and whether a link is down. On all other links it is
-// the only path.
+// a link. Its notes say what its disk counts and whether a link is down. On all other links its
+// path is the only path.
 class CountPass final : public Pass {
  public:
   void Forward(StageNodes& nodes, Message* burst, int count) const override;
@@ -37,7 +37,7 @@ inline const CountPass kCountPass;
 
 class Collision final : public CircuitProgram {
  public:
-  // The arguments are MakeProgram's. All requests have two paths.
+  // The arguments are those of MakeProgram. All requests have two paths.
   Collision(std::vector<Candidates> requests, const CollisionParameters& parameters,
             RouteTable& routes, bool limited = false);
 
@@ -56,10 +56,11 @@ class Collision final : public CircuitProgram {
 
   const CollisionParameters parameters_;
   const std::vector<Candidates> requests_;
-  std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
-  std::vector<uint32_t> last_round_;  // by request: the last round in which it sent messages
-  std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold
-  std::vector<uint8_t> broken_;  // by request: bit w is set if path w crosses a link that is down
+  std::vector<uint8_t> choice_;       // for each request: 0 (p), 1 (p') or kNone
+  std::vector<uint32_t> last_round_;  // for each request: the last round in which it sent messages
+  std::vector<uint8_t> over_;  // for each request: bit w is set if path w is over the threshold
+  // For each request: bit w is set if path w crosses a link that is down.
+  std::vector<uint8_t> broken_;
   std::vector<uint32_t> active_;
   std::vector<uint32_t> left_per_round_;
   PathInstaller installer_;

@@ -23,12 +23,12 @@ class DiskNodes {
   void Arrive(const Message* burst, int count);
   void Leave(Message* burst, int count) const;
 
-  // The circuits that end at a disk. Any thread may call it.
+  // How many circuits end at a disk. Any thread may call it.
   uint32_t circuits(Row disk) const { return circuits_[disk].load(std::memory_order_relaxed); }
 
-  // Passes use what follows.
+  // Passes use the functions below.
 
-  // `more` is 1, or ~0u for one less.
+  // `more` is 1, or ~0u to subtract one.
   void AddCircuits(Row disk, uint32_t more) {
     circuits_[disk].store(circuits(disk) + more, std::memory_order_relaxed);
   }

@@ -25,7 +25,7 @@ class GivenPaths final : public Program {
   void PassReturned(const PassTimes& times) override { times_ = times; }
 
   const PassTimes& times() const { return times_; }
-  // By path: the value that its message brought back.
+  // For each path: the value that its message brought back.
   const std::vector<uint32_t>& values() const { return values_; }
 
  private:
@@ -57,7 +57,7 @@ class SetGivenCircuits final : public Program {
   void Return(const Message* burst, int count) override;
   void PassReturned(const PassTimes& times) override;
 
-  // From the first message to the last acknowledgement.
+  // The cycles from the first message to the last acknowledgement.
   uint64_t cycles() const { return times_.returned - times_.begun; }
 
  private:

@@ -13,8 +13,8 @@ namespace bfly::dataplane {
 
 using TimeSource = uint64_t (*)();
 
-// All input nodes of the network. The one worker that runs stage 0 runs them all, so programs are
-// put in order here.
+// All input nodes of the network. The worker of stage 0 runs them all, so programs are put in order
+// here.
 class InputNodes {
  public:
   explicit InputNodes(TimeSource now) : now_(now) {}
@@ -22,7 +22,7 @@ class InputNodes {
   bool idle() const { return program_ == nullptr; }
   // The markers carry `run`: kBegin in its tag, and kEnd the low half in its slot.
   void Start(Program* program, uint64_t run = 0);
-  // Ends the program now, whatever messages are on their way.
+  // Ends the program now, even if messages are on their way.
   void Abandon();
 
   // Returns the next messages that the inputs send, at most `room`.

@@ -23,7 +23,7 @@ inline bool IsNext(RunNumber run, RunNumber before) {
 
 class MessageSender {
  public:
-  // The next frame is the first one of `run`.
+  // Makes the next frame the first frame of `run`.
   void Begin(RunNumber run) {
     run_ = run;
     number_ = 0;
@@ -37,9 +37,9 @@ class MessageSender {
   ProgramFrame FrameFor(const Message* messages, int count, bool back) const;
   void Sent(const ProgramFrame& frame, const Message* messages);
 
-  // Whether the pass that began last has been sent whole.
+  // Whether all messages of the pass that began last have been sent.
   bool at_pass_end() const { return at_pass_end_; }
-  // The messages of that pass that have been sent.
+  // How many messages of that pass have been sent.
   uint32_t total() const { return total_; }
 
  private:
@@ -61,15 +61,15 @@ class MessageReceiver {
   // `forward`: a kBegin may begin a new run. A pass has at most `most` messages.
   MessageReceiver(bool forward, uint32_t most) : forward_(forward), most_(most) {}
 
-  // The next frame is the first one of `run`.
+  // The next frame must be the first frame of `run`.
   void Begin(RunNumber run);
-  // The run has ended here.
+  // Notes that the run has ended here.
   void End() { ended_ = true; }
 
   RunNumber run() const { return run_; }
   bool ended() const { return ended_; }
-  // The messages of the pass so far. It keeps its value from the end of a pass until the next
-  // begins.
+  // How many messages of the pass have come so far. The number stays from the end of a pass until
+  // the next pass begins.
   uint32_t total() const { return total_; }
 
   // ReadProgramFrame must have accepted `frame`.

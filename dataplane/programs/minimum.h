@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The minimum protocol (Cole et al. 1998, section 2.2; THEORY.md 2.5). It serves one request after
-// the other. A message along each of the two paths brings back the number of circuits on the
-// fullest collision link. The path with fewer circuits is installed and acknowledged, p if they
-// tie. If one of the paths crosses a link that is down, the other path is taken. On the data server
-// (section 3.2; THEORY.md 2.7) all links and the disk are asked.
+// The minimum protocol (Cole et al. 1998, section 2.2; THEORY.md 2.5). The protocol serves one
+// request after the other. A message along each of the two paths brings back the number of circuits
+// on the fullest collision link. The path with fewer circuits is installed and acknowledged, or p
+// if the numbers are equal. If one of the paths crosses a link that is down, the other path is
+// taken. On the data server (section 3.2; THEORY.md 2.7) all links and the disk count.
 //
 // Because requests are served one at a time, the choices are those of a controller that serves the
 // requests in this order. If two set-ups were in flight, messages of the second might pass a link
@@ -34,7 +34,7 @@ inline const AskPass kAskPass;
 
 class Minimum final : public CircuitProgram {
  public:
-  // The arguments are MakeProgram's. All requests have two paths.
+  // The arguments are those of MakeProgram. All requests have two paths.
   Minimum(std::vector<Candidates> requests, const MinimumParameters& parameters, RouteTable& routes,
           bool limited = false);
 
@@ -52,7 +52,7 @@ class Minimum final : public CircuitProgram {
   Tag chosen() const { return request().tags[second_[now_]]; }
 
   const std::vector<Candidates> requests_;
-  std::vector<uint8_t> second_;  // by request: whether p' is taken
+  std::vector<uint8_t> second_;  // for each request: whether p' is taken
   const MinimumParameters parameters_;
   PathInstaller installer_;
   Phase phase_ = Phase::kStart;
@@ -62,7 +62,7 @@ class Minimum final : public CircuitProgram {
   std::array<bool, 2> full_{}, down_{};
   uint64_t asked_ = 0;  // when the current request began, in cycles
   ProgramCycles cycles_;
-  std::vector<uint64_t> took_;  // by request, in cycles
+  std::vector<uint64_t> took_;  // the time of each request, in cycles
 };
 
 }  // namespace bfly::dataplane

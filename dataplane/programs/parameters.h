@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller says to a program besides the circuits that it wants. Each program has a struct,
-// which has the program's name and class.
+// The parameters that a caller gives a program besides the circuits that it wants. Each program has
+// a struct, which has the program's name and class.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct CollisionParameters {
 
   uint32_t c = 0;           // paths and circuits that a link may have, 1..254
   uint32_t c_disk = 0;      // reads: paths and circuits that a disk may have, 1..254
-  uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
+  uint32_t max_rounds = 0;  // 0: until the program is done or cannot select any more paths
 
   absl::Status Check(bool reads) const;
 };

@@ -20,8 +20,9 @@ class Pass {
   Pass() = default;
   virtual ~Pass() = default;
 
-  // The marker that opens the pass has come, before any message. It is only called if `begins`: the
-  // set-up of one circuit is two passes over every stage, where one virtual call more costs time.
+  // Called when the marker that opens the pass has come, before any message. Only called if
+  // `begins`: the set-up of one circuit is two passes over every stage, where one virtual call more
+  // costs time.
   virtual void Begin(StageNodes&) const {}
   virtual void Begin(DiskNodes&) const {}
   bool begins() const { return begins_; }

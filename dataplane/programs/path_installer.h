@@ -28,14 +28,14 @@ class PathInstaller {
   const Pass* pass() const {
     return limited_ ? static_cast<const Pass*>(&kReservePass) : &kInstallPass;
   }
-  // Takes messages of that pass that are back at their inputs. The slot of each is the index of its
-  // request.
+  // Takes messages of that pass that are back at their inputs. The slot of a message is the index
+  // of its request.
   void Acknowledge(const Message* burst, int count);
   // Whether a path had no room or was broken, so that the installed paths must be taken back.
   bool refused() const { return refused_.has_value(); }
 
   // Returns at most `room` messages of a kReleasePass that takes everything back. If it returns
-  // fewer, they are the last.
+  // fewer, these are the last messages.
   int EmitReleases(Message* burst, int room) { return EmitAlong(installed_, next_, burst, room); }
   // Takes messages of the kReleasePass that are back at their inputs.
   void AcknowledgeReleases(const Message* burst, int count);
@@ -47,7 +47,7 @@ class PathInstaller {
   RouteTable& routes_;
   const bool limited_;
   std::vector<TaggedPath> installed_;  // only if limited
-  std::optional<Message> refused_;     // of the first request
+  std::optional<Message> refused_;     // a message of the first refused request
   size_t next_ = 0;                    // the next path of installed_
 };
 

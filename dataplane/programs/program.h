@@ -31,11 +31,12 @@ class Program {
   // Decides by the messages that came back. Returns the next pass, or null if the program has
   // ended.
   virtual const Pass* NextPass() = 0;
-  // Returns the next messages of the pass, at most `room`. If it returns fewer, they are the last.
+  // Returns the next messages of the pass, at most `room`. If it returns fewer, these are the last
+  // messages.
   virtual int Emit(Message* burst, int room) = 0;
   // Takes messages of the pass that are back at their inputs.
   virtual void Return(const Message* burst, int count) = 0;
-  // All messages of the pass are back.
+  // Called when all messages of the pass are back.
   virtual void PassReturned(const PassTimes& times) = 0;
 };
 

@@ -51,10 +51,10 @@ struct ProgramFrame {
   int lost_after = 0;
 };
 
-// What both ends of a trunk agree on.
+// The rules on which both ends of a trunk agree.
 struct ProgramFrameRules {
   uint32_t rows = 0;
-  int stages = 0;       // of the whole network; a tag has as many bits
+  int stages = 0;       // stages of the whole network; a tag has as many bits
   int stage = 0;        // the stage before the trunk
   int messages = 1;     // the most messages in a frame, 1..kMessagesAFrame
   uint32_t passes = 0;  // PassCount() (pass.h)
@@ -69,7 +69,7 @@ struct ProgramFrameRules {
 int WriteProgramFrame(const ProgramFrame& frame, const ProgramFrameRules& rules,
                       const Message* messages, uint8_t* out);
 
-// Whether a frame that a trunk received says that it carries messages.
+// Whether the header of a frame that a trunk received says that the frame carries messages.
 bool IsProgramFrame(const uint8_t* bytes, uint32_t length);
 
 // Reads a frame. `messages` must have room for kMessagesAFrame. If it returns false, `reason` says

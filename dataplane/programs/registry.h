@@ -22,8 +22,8 @@ std::vector<std::string> ProgramNames();
 absl::Status CheckParameters(const ProgramParameters& parameters, bool reads);
 
 // Inputs must be in range, used once, and free. Either all requests have two paths, or all have one
-// and there is nothing to choose. `routes` gets the circuits and must outlive the program.
-// `limited`: some links have a capacity or are down. After a refusal nothing is installed.
+// path and there is nothing to choose. `routes` gets the circuits and must outlive the program.
+// `limited`: some links have a capacity or are down. After a refusal no circuit is installed.
 std::unique_ptr<CircuitProgram> MakeProgram(const ProgramParameters& parameters,
                                             std::vector<Candidates> requests, RouteTable& routes,
                                             bool limited);

@@ -43,7 +43,7 @@ struct InBandPath {
 // A link that is down, or that has no room for the path of a request.
 struct InBandRefusal {
   uint32_t request = 0;  // the index of the first request that could not be set up
-  // The first link of its path that is down, or else the first without room.
+  // The first link of its path that is down or, if no link is down, the first link without room.
   LinkId link = {};
   uint32_t circuits = 0;  // circuits on the link when the request came
   uint32_t capacity = 0;
@@ -73,21 +73,22 @@ struct InBandReport {
   std::vector<InBandPath> paths;  // in the order of the requests
   uint32_t rounds = 0;            // minimum: one for each request
   std::vector<uint32_t> left_per_round;
-  std::vector<uint32_t> requests_left;  // by their index among the requests
+  std::vector<uint32_t> requests_left;  // the indices of these requests
   // How many messages crossed the network in one direction.
-  uint64_t messages = 0;          // to choose paths
-  uint64_t install_messages = 0;  // to install or release, and to acknowledge
+  uint64_t messages = 0;          // messages to choose paths
+  uint64_t install_messages = 0;  // messages to install or release, and to acknowledge
   PassSteps steps;
   PassSteps install_steps;
-  // Of the passes that choose: until the last message is at the outputs, until it is back, and the
-  // time between passes at the inputs. Then the time of all passes that install.
+  // The first three are sums over the passes that choose: the time until the last message is at the
+  // outputs, the time from then until it is back, and the time between passes at the inputs. The
+  // fourth is the time of all passes that install.
   double forward_seconds = 0;
   double backward_seconds = 0;
   double decide_seconds = 0;
   double install_seconds = 0;
-  // From the first message to the last acknowledgement.
+  // The time from the first message to the last acknowledgement.
   double seconds = 0;
-  // minimum: from the first messages of each request to its acknowledgement.
+  // minimum: for each request, the time from its first messages to its acknowledgement.
   std::vector<double> set_up_seconds;
 };
 
@@ -96,7 +97,7 @@ struct InBandReport {
 struct ProgramCycles {
   uint64_t begun = 0;     // when the first pass began; 0: no pass has begun
   uint64_t returned = 0;  // when the last pass was over
-  // As the fields of the report.
+  // As the fields of the report with the same names.
   uint64_t forward = 0;
   uint64_t backward = 0;
   uint64_t decide = 0;

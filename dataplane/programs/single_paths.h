@@ -14,7 +14,7 @@ namespace bfly::dataplane {
 
 class SinglePaths final : public CircuitProgram {
  public:
-  // The arguments are MakeProgram's.
+  // The arguments are those of MakeProgram.
   SinglePaths(const std::vector<Candidates>& requests, RouteTable& routes, bool limited = false);
 
   const Pass* NextPass() override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of one stage as programs use them: what they know of the links that leave them, and how
+// The nodes of one stage as programs use them: their state for the links that leave them, and how
 // messages cross these links. No DPDK and no threads: the worker of the stage calls it.
 #pragma once
 
@@ -21,18 +21,19 @@ class StageNodes {
   // `collides`: candidate paths may share the stage's links.
   StageNodes(const Network& network, int stage, bool collides, const LinkCapacity& capacity = {});
 
-  // Has the pass that runs carry a burst of markers and messages, in the order in which they were
+  // Lets the pass that runs carry a burst of markers and messages, in the order in which they were
   // sent. Only the first may be a kBegin, only the last a kEnd.
   void Forward(Message* burst, int count);
   void Backward(Message* burst, int count);
 
-  // One thread may call it at a time. Messages that were sent before may see the link as it was.
+  // One thread may call it at a time. Messages that were sent before the call may still see the
+  // previous state of the link.
   void SetLinkUp(uint32_t link, bool up);
-  // The circuits on a link. Any thread may call it.
+  // How many circuits are on a link. Any thread may call it.
   uint32_t circuits(uint32_t link) const { return circuits_[link].load(std::memory_order_relaxed); }
   uint32_t links() const { return links_; }
 
-  // Passes use what follows.
+  // Passes use the functions below.
 
   int stage() const { return stage_; }
   bool collides() const { return collides_; }
@@ -45,16 +46,16 @@ class StageNodes {
   }
   bool has_down_links() const { return downs_.load(std::memory_order_relaxed) != 0; }
 
-  // The circuits by link, and whether any link has one.
+  // The number of circuits on each link, and whether any link has a circuit.
   const std::atomic<uint32_t>* all_circuits() const { return circuits_.get(); }
   bool has_circuits() const { return crossings_ != 0; }
-  // `more` is 1, or ~0u for one less.
+  // `more` is 1, or ~0u to subtract one.
   void AddCircuits(uint32_t link, uint32_t more) {
     circuits_[link].store(circuits(link) + more, std::memory_order_relaxed);
     crossings_ += static_cast<uint64_t>(static_cast<int32_t>(more));
   }
   void ForgetCircuits();
-  // Where candidate paths collide, a byte for each link that a pass writes and reads. It is 0 when
+  // If candidate paths collide, a byte for each link, which a pass writes and reads. It is 0 when
   // the pass begins.
   const uint8_t* marks() const { return marks_.get(); }
   uint8_t* WriteMarks() {
@@ -87,12 +88,12 @@ class StageNodes {
   const uint32_t links_;
   const uint32_t mask_;
   const int stage_;
-  const int shift_;  // of the stage's bit in a tag
+  const int shift_;  // the place of the stage's bit in a tag
   const bool collides_;
-  // The row that the cross link of a row leads to, and the row whose cross link leads to a row.
+  // For each row: the row to which its cross link leads, and the row whose cross link leads to it.
   // Empty if the cross link only changes the bit of mask_.
   std::vector<Row> cross_, crossed_from_;
-  std::vector<uint32_t> capacity_;  // by link; empty: no link has a limit
+  std::vector<uint32_t> capacity_;  // one for each link; empty: no link has a limit
   // A bit for each link. control: writes, worker: relaxed loads. Messages that are sent later see
   // it, because rings keep the order.
   std::vector<std::atomic<uint64_t>> down_;
@@ -101,7 +102,7 @@ class StageNodes {
   bool marked_ = false;             // some of marks_ is not 0
   uint64_t crossings_ = 0;          // the sum of circuits_
   // A byte for each link, so that the marks of all stages stay in a core's cache if n is some
-  // thousands. Null if nothing collides.
+  // thousands. Null if no paths collide.
   std::unique_ptr<uint8_t[]> marks_;
   std::unique_ptr<std::atomic<uint32_t>[]> circuits_;  // worker: writes, readers: relaxed loads
 };

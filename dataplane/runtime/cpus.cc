@@ -31,7 +31,7 @@ std::vector<int> ReadAffinity() {
   return {0};
 }
 
-// What the kernel lets this process use of `cpus`: not the ones outside of its cpuset.
+// Those of `cpus` that the kernel lets this process use: the CPUs inside of its cpuset.
 std::vector<int> Granted(const std::vector<int>& cpus, const std::vector<int>& affinity) {
   const auto set = [](const std::vector<int>& wanted) {
     cpu_set_t cpu_set;

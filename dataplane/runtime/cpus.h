@@ -17,8 +17,8 @@ inline constexpr int kCpuLimit = 1024;
 inline constexpr int kMostWorkers = 127;
 
 // The CPUs below kCpuLimit, ascending, that this process was allowed to use at the first call
-// (taskset, cgroups). Isolated CPUs are among them if their isolation alone keeps the process off
-// them (machine_cpus.h).
+// (taskset, cgroups). They include isolated CPUs if only the isolation keeps the process off them
+// (machine_cpus.h).
 const std::vector<int>& UsableCpus();
 
 // "0-1,4".
@@ -29,7 +29,7 @@ struct Lcore {
   int cpu = 0;
 };
 
-// The lcores that workers may have: one for each usable CPU, and the added ones.
+// The lcores that workers may have: one for each usable CPU, and the added lcores.
 const std::vector<Lcore>& Lcores();
 // The CPU of an lcore, or nothing if there is no such lcore.
 std::optional<int> CpuOfLcore(int number);

@@ -18,11 +18,11 @@ std::string WithQueuePairs(const std::string& device, int queue_pairs);
 std::optional<std::string> DeviceArgument(absl::string_view device, absl::string_view key);
 
 // Whether a frame that one end sends at a queue pair comes to the same queue pair of the other end.
-// Cards and kernel interfaces choose a queue by what is in the frame.
+// Cards and kernel interfaces choose a queue by the contents of the frame.
 bool KeepsQueues(absl::string_view device);
 
 // The path of the stream socket that the driver creates and peers connect to, as net_vhost does.
-// Empty for drivers that create none.
+// Empty for drivers that create no socket.
 std::string SocketMadeBy(const std::string& device);
 
 }  // namespace bfly::dataplane

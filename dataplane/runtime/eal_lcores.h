@@ -19,22 +19,22 @@ class EalLcores {
  public:
   // A thread of DPDK's.
   struct Thread {
-    int number = 0;  // DPDK's, 0..kMostWorkers-1
-    int cpu = 0;     // to which the worker pins it; kNowhere: it could not
+    int number = 0;  // DPDK's number, 0..kMostWorkers-1
+    int cpu = 0;     // the CPU to which the worker pins it; kNowhere: the worker could not pin it
     // The thread is pinned to another CPU, so the worker has to move it.
     bool moves = false;
   };
 
-  // Plans a thread for each of the lcores, kMostWorkers at most. The thread of an lcore below
+  // Plans a thread for each of the lcores, at most kMostWorkers. The thread of an lcore below
   // kMostWorkers has the number of the lcore.
   explicit EalLcores(const std::vector<Lcore>& lcores);
 
-  // The threads with which DPDK starts, by number.
+  // The threads with which DPDK starts, ordered by number.
   std::vector<Thread> threads() const;
 
-  // Any thread. Takes the thread of an lcore for a worker or, if the lcore has none or another
-  // lcore's worker has it, the last one that is free. FailedPrecondition: a worker has the lcore,
-  // or there are kMostWorkers workers. InvalidArgument: there is no such lcore.
+  // Any thread. Takes the thread of an lcore for a worker. If the lcore has no thread, or another
+  // lcore's worker has its thread, takes the last free thread. FailedPrecondition: a worker has the
+  // lcore, or there are kMostWorkers workers. InvalidArgument: there is no such lcore.
   absl::StatusOr<Thread> Take(int lcore);
   void GiveBack(const Thread& thread);
   static constexpr int kNowhere = -1;
@@ -42,16 +42,16 @@ class EalLcores {
  private:
   static constexpr int kNobody = -1;
   struct Slot {
-    int cpu;              // to which the thread is pinned while no worker has it
+    int cpu;              // the CPU to which the thread is pinned while no worker has it
     int taken = kNobody;  // the lcore whose worker has it
   };
   const std::vector<Lcore> lcores_;
   std::map<int, int> own_;     // lcore -> number of its thread
-  std::map<int, Slot> slots_;  // by number
+  std::map<int, Slot> slots_;  // slots by number
   std::mutex mutex_;           // guards the slots
 };
 
-// Those of this process, for the lcores that there are at the first call.
+// The threads of this process's lcores. The first call makes them, for the lcores that exist then.
 EalLcores& ProcessLcores();
 
 }  // namespace bfly::dataplane

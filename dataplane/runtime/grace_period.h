@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells when control may free what it took away from workers. This is quiescent-state-based
+// Tells when control may free objects that it took away from workers. This is quiescent-state-based
 // reclamation as in rte_rcu_qsbr. But a worker keeps pointers from pass to pass, so it must read
-// the question, take up what is new in the same pass, and only then answer; rte_rcu_qsbr_quiescent
-// reads and answers at once.
+// the question, take up the new objects in the same pass, and only then answer;
+// rte_rcu_qsbr_quiescent reads and answers at once.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,15 @@
 namespace bfly::dataplane {
 
 // The epoch of one worker. Control publishes something and asks. The worker sees the question at
-// the start of a pass, takes up everything that was published, lets go of what it had, and answers.
+// the start of a pass, takes up everything that was published, lets go of the replaced objects, and
+// answers.
 class PassEpoch {
  public:
   // For the worker.
   uint64_t asked() const { return asked_.load(std::memory_order_acquire); }
   bool answered(uint64_t asked) const { return answered_.load(std::memory_order_relaxed) == asked; }
   void Answer(uint64_t asked) { answered_.store(asked, std::memory_order_release); }
-  // The worker makes no further pass.
+  // Notes that the worker makes no further pass.
   void Leave() { answered_.store(UINT64_MAX, std::memory_order_release); }
 
   // For control, on any thread: asks, and returns the number that the worker will answer.
@@ -48,8 +49,9 @@ class GracePeriod {
   std::vector<std::pair<PassEpoch*, uint64_t>> questions_;
 };
 
-// Things that workers may still use, each with the grace period after which none does. For control
-// only, one thread at a time. The destructor frees everything, so the workers must have stopped.
+// Things that workers may still use, each with the grace period after which no worker uses it. For
+// control only, one thread at a time. The destructor frees everything, so the workers must have
+// stopped.
 class Retired {
  public:
   // Keeps `what` until the period is over. The workers must no longer be able to find it.

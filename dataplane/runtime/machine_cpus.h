@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel says about the CPUs of the machine. The functions are pure but for the folder
-// that they read, which a test can give.
+// What the kernel says about the CPUs of the machine. The functions are pure, except that they read
+// a folder, which a test can give.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,12 @@ namespace bfly::dataplane {
 
 inline constexpr char kCpuFolder[] = "/sys/devices/system/cpu";
 
-// The CPUs of a list of the kernel's, such as "0-3,8"; ascending. Empty if it is no such list.
+// The CPUs of a list as the kernel writes it, such as "0-3,8", in ascending order. Empty if the
+// text is not such a list.
 std::vector<int> ParseCpus(absl::string_view list);
 
-// Isolated CPUs run nothing but what somebody places on them (isolcpus= of the kernel's command
-// line, isolated partitions of cpusets).
+// Isolated CPUs run only threads that are placed on them explicitly (isolcpus= of the kernel's
+// command line, isolated partitions of cpusets).
 struct MachineCpus {
   std::vector<int> online;
   std::vector<int> isolated;
@@ -24,14 +25,16 @@ struct MachineCpus {
 // Lists that cannot be read are empty.
 MachineCpus ReadMachineCpus(const std::filesystem::path& folder = kCpuFolder);
 
-// Whether nobody chose this affinity of a process. The kernel starts the first process, and with it
-// all others, on the CPUs that are not isolated. Such a process may use the isolated ones all the
-// same; a process of another affinity was kept to it by somebody.
+// Whether a process has the affinity that the kernel gives by default, so that no user or program
+// chose it. The kernel starts the first process, and with it all others, on the CPUs that are not
+// isolated. A process with this affinity may still use the isolated CPUs; any other affinity was
+// set on purpose.
 bool OnlyIsolatedAreMissing(const std::vector<int>& affinity, const MachineCpus& machine);
 
-// Which of these CPUs a placement that nobody wrote uses: the isolated ones, or all if none is.
+// Which of these CPUs a default placement uses: the isolated CPUs, or all if no CPU is isolated.
 std::vector<int> CpusForWorkers(const std::vector<int>& usable, const std::vector<int>& isolated);
-// Which of these CPUs a data plane's other threads use: the ones that are not isolated, or all.
+// Which of these CPUs a data plane's other threads use: the CPUs that are not isolated, or all if
+// every CPU is isolated.
 std::vector<int> CpusForControl(const std::vector<int>& usable, const std::vector<int>& isolated);
 
 }  // namespace bfly::dataplane

@@ -19,7 +19,7 @@ namespace {
 // Nodes of a set for the kernel: one word.
 constexpr int kMostNodes = 64;
 
-thread_local int node_of_thread = kNoNode;  // of the innermost OnNode
+thread_local int node_of_thread = kNoNode;  // the node of the innermost OnNode
 
 bool HasPolicy() {
   int policy = MPOL_DEFAULT;

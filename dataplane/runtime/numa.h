@@ -8,17 +8,18 @@
 
 namespace bfly::dataplane {
 
-// Not known, or the same for all. DPDK's SOCKET_ID_ANY.
+// The node is not known, or all nodes are equally good. DPDK's SOCKET_ID_ANY.
 inline constexpr int kNoNode = -1;
 
 int NodeOfCpu(int cpu, const std::filesystem::path& folder = kCpuFolder);
-// Of the CPU of an lcore of this process (cpus.h).
+// The node of the CPU of an lcore of this process (cpus.h).
 int NodeOfLcore(int lcore);
 
-// While an object lives, memory that its thread touches for the first time is the node's, if the
-// node has some left. It does nothing for kNoNode, if this process was given a policy of its own
-// (numactl), or if the process may not choose (a container's system call filter). Memory that the
-// process has used before stays where it is. Objects of a thread may nest; the inner one counts.
+// While an object lives, memory that its thread touches for the first time comes from the node, if
+// the node has memory left. The object does nothing for kNoNode, if this process was given a memory
+// policy (numactl), or if the process may not choose (a container's system call filter). Memory
+// that the process has used before stays where it is. Objects of a thread may nest; the inner one
+// counts.
 class OnNode {
  public:
   explicit OnNode(int node);

@@ -8,7 +8,8 @@
 namespace bfly::dataplane {
 
 // A value that one worker uses and that control replaces while the worker runs. The worker takes up
-// what was offered last when it answers its epoch (grace_period.h). There is always a value.
+// the value that was offered last when it answers its epoch (grace_period.h). There is always a
+// value.
 template <typename T>
 class Replaceable {
  public:
@@ -17,7 +18,7 @@ class Replaceable {
 
   // For the worker.
   T& current() const { return *current_; }
-  // Calls `leave(old, next)` and uses the next value from then on, if another one was offered.
+  // If another value was offered, calls `leave(old, next)` and uses the next value from then on.
   template <typename Leave>
   void TakeUp(const Leave& leave) {
     T* const next = offered_.load(std::memory_order_acquire);
@@ -29,7 +30,8 @@ class Replaceable {
   // For control, one thread at a time.
   const T& offered() const { return *owner_; }
   T& BeforeStart() { return *owner_; }  // while no worker runs
-  // Returns what was offered before. It must stay until the worker has answered its epoch.
+  // Returns the value that was offered before. It must stay until the worker has answered its
+  // epoch.
   std::shared_ptr<T> Offer(std::shared_ptr<T> next) {
     offered_.store(next.get(), std::memory_order_release);
     return std::exchange(owner_, std::move(next));

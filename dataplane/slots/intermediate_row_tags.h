@@ -19,14 +19,15 @@ class TagsByIntermediateRow {
       : bits_(network.tag_layout().bits()),
         end_bits_(network.dimension() * network.tag_layout().field_bits) {}
 
-  // Whether the tags of this network leave room for that.
+  // Whether the tags of this network leave room for these bits.
   bool fit() const { return bits_ + end_bits_ + 2 <= 64; }
-  // The tag of the path `circuit`, and then to where `tag` leads.
+  // The tag of a packet that takes the path `circuit` and then goes to the output of `tag`.
   WireTag Join(WireTag circuit, WireTag tag) const {
     const uint64_t end = FromWire(tag, bits_) & ((uint64_t{1} << end_bits_) - 1);
     return circuit | uint64_t{1} << (62 - bits_) | end << (62 - bits_ - end_bits_);
   }
-  // Whether a packet turns back of whose tag all but `bits` bits of hops are crossed.
+  // Whether the packet turns back after this crossing of the network. `bits` is how many bits of
+  // hops in its tag the packet has not crossed yet.
   static bool TurnsBack(WireTag tag, int bits = 0) { return tag << bits != kWireTagDone; }
   // A tag that leads to the packet's output as far as its last `dimension` hops are concerned.
   WireTag Rest(WireTag tag) const { return ToWire(tag << 2 >> (64 - end_bits_), bits_); }

@@ -11,16 +11,17 @@ namespace bfly::dataplane {
 class Schedules {
  public:
   virtual ~Schedules() = default;
-  // Starts the schedule, or replaces the one that runs: frames that wait go over to the new one.
-  // InvalidArgument names the field. DeadlineExceeded: a worker made no pass within two seconds; it
-  // takes the schedule up when it does.
+  // Starts the schedule, or replaces the one that runs. Frames that wait go over to the new
+  // schedule. InvalidArgument names the field. DeadlineExceeded: a worker made no pass within two
+  // seconds. It takes the schedule up in its next pass.
   virtual absl::Status Start(const ScheduleConfig& config) = 0;
-  // Ends the schedule. Frames that wait are dropped as slot_missed. FailedPrecondition: none runs.
+  // Ends the schedule. Frames that wait are dropped as slot_missed. FailedPrecondition: no schedule
+  // runs.
   virtual absl::Status Stop() = 0;
-  // FailedPrecondition: none runs.
+  // FailedPrecondition: no schedule runs.
   virtual absl::StatusOr<ScheduleReport> Report() const = 0;
   // Whether workers look for packets that turn back at an intermediate row: from the start of a
-  // schedule with kVlb on, until none is left after its end.
+  // schedule with kVlb, until after its end no such packet is left.
   virtual bool turns_back() const = 0;
 };
 

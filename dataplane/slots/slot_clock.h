@@ -32,11 +32,11 @@ class SlotClock {
   }
   // The tick at which the guard of the slot begins.
   uint64_t Close(uint64_t slot) const { return Begin(slot + 1) - guard_; }
-  // The slot that has begun last. Before the origin that is slot 0.
+  // The slot that began last. Before the origin, slot 0.
   uint64_t At(uint64_t tick) const {
     if (tick <= origin_) return 0;
     // The reciprocal is rounded down, so the product is at most one slot too low, and the rounding
-    // of Begin makes one more.
+    // of Begin can make it one slot lower still.
     uint64_t slot = static_cast<uint64_t>(Ticks128{tick - origin_} * slots_per_tick_ >> 64);
     while (Begin(slot + 1) <= tick) ++slot;
     return slot;

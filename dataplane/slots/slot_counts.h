@@ -18,7 +18,7 @@ struct SlotCounts {
   struct alignas(64) Slot {
     std::atomic<uint64_t> frames{0};
     std::atomic<uint64_t> bytes{0};
-    std::atomic<uint64_t> used{0};  // of turns that ended
+    std::atomic<uint64_t> used{0};  // turns that ended and in which at least one frame entered
     std::atomic<uint64_t> waited{0};
     std::atomic<uint64_t> wait_ticks{0};
     std::atomic<uint64_t> waiting{0};
@@ -35,7 +35,7 @@ struct SlotCounts {
   std::atomic<uint64_t> by_intermediate_row{0};
   std::atomic<uint64_t> longest_wait{0};  // ticks
   std::atomic<uint64_t> passed_over{0};   // slots in which the worker did not look at frames
-  LatenessMeter late;                     // ticks, of slots that frames waited for
+  LatenessMeter late;                     // in ticks, only for slots that frames waited for
 };
 
 }  // namespace bfly::dataplane

@@ -127,7 +127,8 @@ int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
         by_any_row && !(open && leads_there) ? PutForNextSlot(packet, ledger) : Put(packet, ledger);
         continue;
       }
-      // It may have come before the slot began, and the pass only after that.
+      // The packet may have come before the slot began, and the pass may have begun only after
+      // that.
       packet.arrival = std::max(ArrivalOf(packet), begin_);
       Enter(packet);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands between the inlets and the first hop of a segment's rows. While a schedule runs, packets
-// that have no circuit of their own enter when their slot is on; until then they wait here.
+// that have no circuit of their own enter while their slot is on, and wait here until it is.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace bfly::dataplane {
 
-// A schedule at the rows of one gate. Control makes it, then the worker alone uses it.
+// One schedule at the rows of one gate. Control makes it, then the worker alone uses it.
 class SlotRun {
  public:
   SlotRun(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t per_queue, uint32_t total,
@@ -30,7 +30,7 @@ class SlotRun {
   // is on.
   int Release(uint64_t now, Descriptor* batch, int room);
   // Decides on packets that came in the pass, each by the time at which it came. Packets that enter
-  // now stay in the burst, in their order; returns how many they are.
+  // now stay in the burst, in their order; returns how many these are.
   int Admit(Descriptor* burst, int count, Ledger& ledger);
   // Has the packet wait for a slot to its output, or drops it.
   void Put(const Descriptor& packet, Ledger& ledger);
@@ -41,17 +41,17 @@ class SlotRun {
     Put(packet, ledger);
   }
 
-  // Goes on where the run before stood, in the middle of a slot. Both have one clock and one
-  // SlotCounts.
+  // Continues where the previous run stood, in the middle of a slot. Both runs have the same clock
+  // and the same SlotCounts.
   void GoOnFrom(const SlotRun& before);
-  // Takes a packet that waited in the queue `slot` of the run before: as Put, but a packet that
-  // waited to go by an intermediate row still does.
+  // Takes a packet that waited in the queue `slot` of the previous run, as Put does. But a packet
+  // that waited to go by an intermediate row still waits for that.
   void TakeOver(const SlotRun& before, uint32_t slot, const Descriptor& packet, Ledger& ledger);
 
   uint64_t held() const { return queues_.held(); }
   // The TSC at which the next slot begins, if packets wait.
   uint64_t NextDue() const { return held() > 0 ? end_ : UINT64_MAX; }
-  // Takes out all packets that wait, which enter no more.
+  // Takes out all packets that wait. They do not enter any more.
   template <class Take>
   void Drain(Take&& take) {
     queues_.Drain([&](uint32_t slot, const Descriptor& packet) {
@@ -64,7 +64,7 @@ class SlotRun {
   uint64_t sent_by_intermediate_row() const { return sent_by_intermediate_row_; }
 
  private:
-  // Frames of one row that enter one after the other before another row has its turn.
+  // The most frames of one row that enter one after the other before another row has its turn.
   static constexpr int kInTurn = 16;
 
   void StepTo(uint64_t now);
@@ -77,15 +77,16 @@ class SlotRun {
   SlotQueues queues_;
   const std::shared_ptr<SlotCounts> counts_;
   const Row first_row_, last_row_;
-  std::vector<uint64_t> used_in_;  // by row: the last slot in which a packet entered, plus 1
-  uint64_t used_ = 0;              // rows of which a packet entered in this slot
-  uint64_t now_ = 0;               // of this pass
-  uint64_t slot_ = 0;              // since the origin
-  uint32_t index_ = 0;             // slot_ in its cycle
-  uint64_t begin_ = 0, close_ = 0, end_ = 0;  // of the slot, TSC
+  std::vector<uint64_t> used_in_;  // for each row: the last slot in which a packet entered, plus 1
+  uint64_t used_ = 0;              // rows from which a packet entered in this slot
+  uint64_t now_ = 0;               // the TSC at which this pass began
+  uint64_t slot_ = 0;              // the number of this slot since the origin
+  uint32_t index_ = 0;             // the place of slot_ in its cycle
+  uint64_t begin_ = 0, close_ = 0, end_ = 0;  // TSC times of this slot
   bool ready_ = false;                        // packets may wait for this slot
-  bool late_is_due_ = false;  // packets waited when it began, and Release has not come since
-  Row next_row_;              // whose turn it is
+  // Packets waited when the slot began, and Release was not called since.
+  bool late_is_due_ = false;
+  Row next_row_;  // the row whose turn it is
   uint64_t sent_by_intermediate_row_ = 0;
 };
 
@@ -94,8 +95,8 @@ class SlotGate {
   // `worker` is the epoch of the worker that uses the gate.
   SlotGate(RowRange rows, PassEpoch* worker) : rows_(rows), worker_(worker) {}
 
-  // Worker: takes up what was published last. Packets that wait go over to it, or are dropped if
-  // the schedule has ended. The worker calls it before it answers its epoch.
+  // Worker: takes up the run that was published last. Packets that wait go over to it, or are
+  // dropped if the schedule has ended. The worker calls it before it answers its epoch.
   void Refresh(Ledger& ledger);
   // Worker: null while no schedule runs.
   SlotRun* run() const { return current_; }
@@ -115,8 +116,8 @@ class SlotGate {
   // The thread that unloads: drops the packets that are turning back.
   void DiscardTurningBack(Ledger& ledger);
 
-  // Control: what runs from now on. `run` must stay until the worker has answered its epoch after
-  // another one was published.
+  // Control: `run` is used from now on. It must stay until another run was published and the worker
+  // has then answered its epoch.
   void Publish(SlotRun* run) { wanted_.store(run, std::memory_order_release); }
   // Control, once: packets turn back by these rings while SetTurnBack says so. They stay until the
   // worker has ended.
@@ -124,8 +125,8 @@ class SlotGate {
   void SetTurnBack(bool on) {
     wanted_back_.store(on ? &rings_ : nullptr, std::memory_order_release);
   }
-  // Control, after the worker answered its epoch: packets of the runs before this one that went by
-  // an intermediate row.
+  // Control, after the worker answered its epoch: how many packets of the previous runs went by an
+  // intermediate row.
   uint64_t sent_by_intermediate_row() const {
     return sent_by_intermediate_row_.load(std::memory_order_acquire);
   }
@@ -140,9 +141,10 @@ class SlotGate {
   std::atomic<SlotRun*> wanted_{nullptr};  // control: writes, worker: acquire loads
   SlotRun* current_ = nullptr;             // worker only
   std::vector<Ring*> rings_;
-  std::atomic<const std::vector<Ring*>*> wanted_back_{nullptr};  // as wanted_
-  const std::vector<Ring*>* back_ = nullptr;                     // worker only
-  std::atomic<uint64_t> sent_by_intermediate_row_{0};            // worker: writes
+  // Control: writes, worker: acquire loads.
+  std::atomic<const std::vector<Ring*>*> wanted_back_{nullptr};
+  const std::vector<Ring*>* back_ = nullptr;           // worker only
+  std::atomic<uint64_t> sent_by_intermediate_row_{0};  // worker: writes, control: acquire loads
 };
 
 }  // namespace bfly::dataplane

@@ -59,7 +59,8 @@ Row SlotQueues::NextWithPackets(uint32_t slot, Row from) const {
   const uint64_t* const words = rows_with_packets(slot);
   const size_t begin = (from - first_) / 64;
   const uint64_t behind = ~uint64_t{0} << ((from - first_) % 64);
-  // The word of `from` comes twice: with the rows from there on first, with those before it last.
+  // The word of `from` is read twice: first for the rows from `from` on, at the end for the rows
+  // before `from`.
   for (size_t i = 0; i <= words_; ++i) {
     const size_t at = begin + i < words_ ? begin + i : begin + i - words_;
     const uint64_t rows = words[at] & (i == 0 ? behind : i == words_ ? ~behind : ~uint64_t{0});

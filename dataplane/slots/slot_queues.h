@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packets that wait at consecutive input rows: a bounded queue for each row and slot (a
-// calendar queue). One worker uses it. All memory is taken when it is made.
+// calendar queue). One worker uses the queues. The constructor takes all memory.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace bfly::dataplane {
 
 class SlotQueues {
  public:
-  // `rows` lies within the network. At most `per_queue` packets wait in one queue and `total` in
+  // `rows` lie within the network. At most `per_queue` packets wait in one queue and `total` in
   // all.
   SlotQueues(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t per_queue,
              uint32_t total);
@@ -31,8 +31,8 @@ class SlotQueues {
   uint64_t held() const { return held_; }
 
   bool has_packets(uint32_t slot) const;
-  // The first row with packets that `slot` serves, from `from` on and then from the first row on;
-  // kNoRow: there is none. `from` is one of the rows.
+  // The next row with packets that `slot` serves. The search begins at `from` and goes on at the
+  // first row. kNoRow: there is no such row. `from` is one of the rows.
   static constexpr Row kNoRow = UINT32_MAX;
   Row NextWithPackets(uint32_t slot, Row from) const;
 
@@ -57,10 +57,10 @@ class SlotQueues {
     Descriptor packet;
     uint32_t next;
   };
-  // Rows with packets that `slot` serves: bit i of word w is row first + 64 w + i.
+  // The rows with packets that `slot` serves: bit i of word w stands for row first + 64 w + i.
   const uint64_t* rows_with_packets(uint32_t slot) const { return &bits_[size_t{slot} * words_]; }
   size_t Index(uint32_t slot, Row row) const { return size_t{slot} * rows_ + (row - first_); }
-  // Says for all slots that serve the queue whether it has packets.
+  // Notes for all slots that serve the queue whether it has packets.
   void Mark(uint32_t queue, Row row, bool has_packets);
 
   const std::shared_ptr<const SlotTable> table_;
@@ -68,8 +68,8 @@ class SlotQueues {
   const uint32_t rows_;
   const uint32_t per_queue_;
   const size_t words_;
-  std::vector<Queue> queues_;   // by slot and row
-  std::vector<uint64_t> bits_;  // by slot, words_ each
+  std::vector<Queue> queues_;   // one for each slot and row
+  std::vector<uint64_t> bits_;  // words_ words for each slot
   std::vector<Place> places_;
   uint32_t free_ = kNone;  // the first free place
   uint64_t held_ = 0;

@@ -15,7 +15,7 @@ namespace bfly::dataplane {
 
 class SlotTable {
  public:
-  // `config` was checked. Its times are taken from `clock`.
+  // The caller has checked `config`. The times come from `clock`, not from `config`.
   SlotTable(const Network& network, const ScheduleConfig& config, const SlotClock& clock);
 
   const SlotClock& clock() const { return clock_; }
@@ -24,7 +24,7 @@ class SlotTable {
   LatePolicy late() const { return late_; }
   const TagsByIntermediateRow& by_intermediate_row() const { return by_intermediate_row_; }
 
-  // The tag of the row's circuit in the slot; 0: it has none.
+  // The tag of the row's circuit in the slot; 0: the row has no circuit.
   WireTag tag(uint32_t slot, Row row) const { return tags_[Index(slot, row)]; }
   // Whether a packet with this tag goes to the output of the circuit. Two paths lead to one output
   // if and only if their last `dimension` directions agree.
@@ -32,8 +32,9 @@ class SlotTable {
     return circuit != 0 && ((circuit ^ tag) & end_) == 0;
   }
 
-  // The first slot of the cycle in which the row's circuit leads where `tag` leads. Packets of one
-  // pair of rows wait in the queue of that slot, also if several slots of the cycle serve the pair.
+  // The first slot of the cycle in which the row's circuit leads to the output of `tag`. Packets of
+  // one pair of rows wait in the queue of that slot, also if several slots of the cycle serve the
+  // pair.
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   uint32_t FirstSlot(Row row, WireTag tag) const {
     for (size_t at = Hash(row, tag & end_);; at = (at + 1) & mask_) {
@@ -67,12 +68,13 @@ class SlotTable {
   LatePolicy late_;
   TagsByIntermediateRow by_intermediate_row_;
   WireTag end_;                // the directions of the last `dimension` hops
-  std::vector<WireTag> tags_;  // by slot and row
-  // Indices of tags_, by the hash of a row and the end of its tag. Half of the places are empty.
+  std::vector<WireTag> tags_;  // one for each slot and row
+  // Indices of tags_. The hash of a row and the end of its tag is the place. Half of the places are
+  // empty.
   std::vector<uint32_t> found_;
   size_t mask_ = 0;
   int hash_shift_ = 0;
-  // By slot and row; empty if every row has another output in every slot.
+  // One for each slot and row. Empty if every row has a different output in every slot.
   std::vector<uint32_t> first_, next_;
 };
 

@@ -8,7 +8,7 @@ namespace bfly::dataplane {
 void DropOnWay(const Descriptor& packet, int bits, DropReason reason, Ledger& ledger) {
   ledger.Drop(reason);
   ledger.turning_dropped += TagsByIntermediateRow::TurnsBack(packet.tag, bits);
-  rte_pktmbuf_free(packet.mbuf);  // null for a synthetic packet, which is fine
+  rte_pktmbuf_free(packet.mbuf);  // a synthetic packet has no mbuf; freeing null does nothing
 }
 
 int TurnBackOut::Take(const Descriptor* burst, int count, Descriptor* leaving, Ledger& ledger) {

@@ -17,8 +17,8 @@
 
 namespace bfly::dataplane {
 
-// Drops and frees a packet that is on its way through the network, where `bits` bits of hops of its
-// tag are not crossed yet.
+// Drops and frees a packet that is on its way through the network. `bits` is how many bits of hops
+// in its tag the packet has not crossed yet.
 void DropOnWay(const Descriptor& packet, int bits, DropReason reason, Ledger& ledger);
 
 // Stands behind the last stage. One worker uses it.
@@ -34,10 +34,10 @@ class TurnBackOut {
   // how many these are. Packets for which a ring has no room are dropped as kQueueMemory.
   int Take(const Descriptor* burst, int count, Descriptor* leaving, Ledger& ledger);
   // Counts the packets that were taken as handed on. HandOver pushes them after the account was
-  // published, so that no reader finds a packet taken over that was not handed on yet.
+  // published, so that no reader sees a packet as taken over before it sees it as handed on.
   void Settle(Ledger& ledger) { ledger.handed_on += std::exchange(taken_, 0); }
   void HandOver();
-  // Any thread: packets that turned back or were dropped here.
+  // Any thread: how many packets turned back or were dropped here.
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
 
  private:
@@ -47,12 +47,12 @@ class TurnBackOut {
 
   struct Way {
     Ring* ring;
-    uint32_t room;  // of the ring, when the first of `packets` came
+    uint32_t room;  // the room of the ring when the first of `packets` came
     std::vector<Descriptor> packets;
   };
   const std::vector<uint16_t> ring_of_row_;
   std::vector<Way> ways_;
-  uint64_t taken_ = 0;              // not counted as handed on yet
+  uint64_t taken_ = 0;              // packets that are not counted as handed on yet
   std::atomic<uint64_t> ended_{0};  // worker: writes, control: acquire loads
 };
 

@@ -34,9 +34,9 @@ int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account
   return count;
 }
 
-// The same while a schedule runs. Packets that waited for their slot come first, and leave the
-// inlets half of the room, so that packets which need not wait come in beside any backlog. Inlets
-// give no more than there was room for then, also if none of it enters, so that a pass ends.
+// Gathers while a schedule runs. Packets that waited for their slot come first. They leave the
+// inlets half of the room, so that packets that need not wait come in beside any backlog. Inlets
+// give no more packets than there was room for then, even if no packet enters, so that a pass ends.
 int Entrances::GatherBySlots(Descriptor* batch, int room, Account& account) {
   const std::vector<Entrance>& inlets = doors_.current().inlets;
   int count =

@@ -19,7 +19,7 @@ class Entrances {
  public:
   // Before the worker starts.
   void Add(Inlet* inlet, bool trunk) { doors_.BeforeStart().Add(inlet, trunk); }
-  // Control: whether it is polled, or will be.
+  // Control: whether the inlet is polled, or will be.
   bool Has(const Inlet* inlet) const;
   // Control, one thread at a time: from its next take-up on the worker polls `added` too, and no
   // longer polls `removed`. Returns what must stay until the worker has answered its epoch.
@@ -34,12 +34,12 @@ class Entrances {
   // still in the core's nearest cache when a device sends and frees them.
   int Gather(Descriptor* batch, int room, bool leaves, Account& account);
 
-  // Takes up what the gate and the inlets were given last. Call it before the worker answers its
-  // epoch.
+  // Takes up the schedule and the inlets that control published last. Call it before the worker
+  // answers its epoch.
   void Refresh(Ledger& ledger);
   // Packets that wait for their slot.
   uint64_t waiting() const { return waiting_; }
-  // The TSC at which a packet is due, as far as inlets and gate know.
+  // The TSC at which the next packet is due, as far as the inlets and the gate know.
   uint64_t NextDue() const;
   // Frees the packets that wait and returns how many there were.
   uint64_t Discard();
@@ -51,11 +51,11 @@ class Entrances {
   struct Entrance {
     Inlet* inlet;  // behind[i]->Front()
     bool trunk;
-    bool counted;  // its polls
+    bool counted;  // whether its polls are counted
   };
   struct Doors {
     std::vector<Entrance> inlets;
-    std::vector<Inlet*> behind;  // by inlet, as they were added
+    std::vector<Inlet*> behind;  // the inlets as they were added, in the order of `inlets`
     bool within_worker = false;
 
     void Add(Inlet* inlet, bool trunk) {
@@ -69,10 +69,11 @@ class Entrances {
   int ReceiveFrom(const Entrance& from, Descriptor* packets, int room, Account& account);
 
   Replaceable<Doors> doors_{std::make_shared<Doors>()};
-  size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
+  // The inlet that is polled first; it changes in turn, so that no inlet starves.
+  size_t next_inlet_ = 0;
   SlotGate* gate_ = nullptr;
   bool gated_ = false;    // the gate is in use
-  uint64_t waiting_ = 0;  // at the gate
+  uint64_t waiting_ = 0;  // packets that wait at the gate
   PollMeter polls_;
 };
 

@@ -12,11 +12,10 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 // Counters of more bytes than this are seldom in the cache of a core when a packet needs them, so
-// those of a batch are fetched together.
+// the counters of a batch are fetched together.
 constexpr size_t kNearBytes = size_t{1} << 19;
 
-// Counters are touched at random, so many of them stand on few large pages where the kernel has
-// any.
+// Counters are touched at random, so they stand on few large pages if the kernel has any.
 LinkHot* MakeCounts(size_t count) {
   const size_t bytes = count * sizeof(LinkHot);
   const size_t page = bytes < kHugePage ? RTE_CACHE_LINE_SIZE : kHugePage;
@@ -92,7 +91,8 @@ FusedStages::FusedStages(const Network& network, int first_stage, std::vector<St
 
 template <int kStages, bool kTable, bool kFar>
 void FusedStages::CrossAs(Descriptor* burst, int count) {
-  // Locals: stores to the counters must not make the compiler read these again.
+  // These are locals, so that stores to the counters do not make the compiler read the members
+  // again.
   LinkHot* const counts = counts_.get();
   const uint32_t first = first_row_ << kStages;
   [[maybe_unused]] const Row* const next_row = next_row_.data();

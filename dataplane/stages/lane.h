@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lane is one way out of a segment: a ring to another worker, a later segment of the same worker,
-// a trunk, or the egress of this worker, with the packets it has not taken yet.
+// a trunk, or the egress of this worker, with the packets that were not taken yet.
 #pragma once
 
 #include <memory>
@@ -17,39 +17,40 @@ namespace bfly::dataplane {
 // publishing and polling cost little per packet.
 inline constexpr int kBatch = 4 * kBurst;
 
-// A lane shares no cache line with what another worker writes.
+// A lane shares no cache line with data that another worker writes.
 class alignas(RTE_CACHE_LINE_SIZE) Lane {
  public:
-  // Packets for another worker. `last` is the stage whose links they wait on if the ring is full
-  // (null where they wait on no link). A link with a queue limit keeps no more of them than that;
-  // the rest is dropped.
+  // For packets to another worker. `last` is the stage on whose links the packets wait if the ring
+  // is full (null: they wait on no link). A link with a queue limit keeps at most that many
+  // packets; the others are dropped.
   static Lane ToRing(Ring* ring, Stage* last);
-  // Packets for a later segment of the same worker, which takes them in the same pass through a
-  // LocalInlet. They count as held until it does.
+  // For packets to a later segment of the same worker, which takes them in the same pass through a
+  // LocalInlet. Until then they count as held.
   static Lane ToLater(Stage* last);
-  // Packets for another data plane. They wait as packets for a ring do. But a trunk that has taken
-  // nothing for 100 ms counts as dead: until it takes something again, the lane drops what it is
-  // given as kPortFull.
+  // For packets to another data plane. They wait as packets for a ring do. But a trunk that has
+  // taken no packet for 100 ms counts as dead: until it takes a packet again, the lane drops its
+  // packets as kPortFull.
   static Lane ToTrunk(Outlet* outlet, Stage* last);
-  // Packets that leave the fabric here.
+  // For packets that leave the fabric here.
   static Lane ToEgress(Outlet* outlet);
 
   // While true the segment takes no new input, so a batch always finds the lane empty.
   bool blocked() const { return count_ > 0; }
 
-  // The packets that may be added.
+  // How many packets may be added.
   int room() const { return kBatch - static_cast<int>(count_); }
 
   // Where a segment may build its batch in place.
   Descriptor* batch() { return waiting_.get(); }
-  uint32_t* batch_links() { return links_.get(); }  // null if nobody counts occupancy
+  uint32_t* batch_links() { return links_.get(); }  // null if occupancy is not counted
   bool notes_links() const { return links_ != nullptr; }
   void SetCount(int count) { count_ = static_cast<uint32_t>(count); }
-  // Adds a batch behind the packets that are there. `links` is as in batch_links(); it is null if
-  // the packets left their links.
+  // Adds a batch behind the packets in the lane. `links` is as in batch_links(); it is null if the
+  // packets left their links.
   void Append(const Descriptor* batch, const uint32_t* links, int count);
   static constexpr uint32_t kNoLink = UINT32_MAX;
-  // Adds one packet. Where batch_links() is not null, its link comes with it, or kNoLink.
+  // Adds one packet. If batch_links() is not null, the caller gives the packet's link too, or
+  // kNoLink.
   void Add(const Descriptor& d) { waiting_[count_++] = d; }
   void Add(const Descriptor& d, uint32_t link) {
     links_[count_] = link;
@@ -57,11 +58,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   }
 
   bool leaves_fabric() const { return kind_ == Kind::kEgress; }
-  // In a lane to the egress: gives it all packets at once. Settle, later in the pass, makes the
-  // egress send those that it still buffers.
+  // In a lane to the egress: gives the egress all packets at once. Settle, later in the pass, makes
+  // the egress send the packets that it still buffers.
   void SendOut(Ledger& ledger) { RemoveFront(OfferToOutlet(ledger)); }
 
-  // Before the worker answers its epoch.
+  // Call it before the worker answers its epoch.
   void TakeUp(Ledger& ledger) {
     if (outlet_ != nullptr) outlet_->TakeUp(ledger);
   }
@@ -69,13 +70,14 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   // A lane to a later segment gives out at most `room` packets.
   uint32_t Take(Descriptor* burst, uint32_t room);
 
-  // Once a pass, after the segments ran: gives outlets what they take and promises rings what they
-  // have room for. Promised packets count as handed on, but are not pushed before the account is
-  // published: so no reader can find a packet taken over that was not handed on yet.
+  // Once a pass, after the segments ran: gives outlets the packets that they take, and promises
+  // rings the packets for which they have room. Promised packets count as handed on, but are pushed
+  // only after the account is published, so that no reader sees a packet as taken over before it
+  // sees it as handed on.
   void Settle(Account& account);
   // Called once a pass, after the account was published.
   void HandOver();
-  // The packets inside after Settle. They are part of the worker's `held`.
+  // How many packets are in the lane after Settle. They are part of the worker's `held`.
   uint64_t held() const { return count_ - promised_ + (outlet_ != nullptr ? outlet_->held() : 0); }
 
   // Called after the worker stopped. Frees the packets that wait and returns how many there were.
@@ -93,18 +95,20 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   void ForgetOccupancy();
 
   Kind kind_;
-  bool dead_ = false;      // a trunk that stopped taking
-  bool occupied_ = false;  // some link's occupancy is not 0
+  bool dead_ = false;      // the lane leads to a trunk that stopped taking packets
+  bool occupied_ = false;  // the occupancy of some link is not 0
   uint32_t count_ = 0;
-  uint32_t promised_ = 0;     // to the ring
-  uint32_t taken_ = 0;        // by a later segment in this pass; still among count_
-  uint64_t stuck_since_ = 0;  // TSC of the first Send in a row that took nothing, 0: none
+  uint32_t promised_ = 0;  // packets promised to the ring
+  uint32_t taken_ = 0;  // packets that a later segment took in this pass; still included in count_
+  uint64_t stuck_since_ = 0;  // TSC of the first of the latest calls of Send in a row that took no
+                              // packet; 0: the last call took some
   Ring* ring_;
   Outlet* outlet_;
   Stage* last_;
-  std::unique_ptr<Descriptor[]> waiting_;  // kBatch
-  std::unique_ptr<uint32_t[]> links_;      // link of `last_` each waits on, or null
-  std::unique_ptr<uint32_t[]> counted_;    // links whose occupancy was set last
+  std::unique_ptr<Descriptor[]> waiting_;  // room for kBatch packets
+  // For each packet, the link of `last_` on which it waits; or null.
+  std::unique_ptr<uint32_t[]> links_;
+  std::unique_ptr<uint32_t[]> counted_;  // links whose occupancy was set last
   uint32_t counted_links_ = 0;
 };
 

@@ -22,18 +22,19 @@ static_assert(sizeof(LaterPacket) == 56);
 
 class LaterPackets {
  public:
-  // So many packets are in the ring at most. To take all of them out costs a worker a millisecond.
+  // The most packets in the ring. Taking all of them out costs a worker a millisecond.
   static constexpr size_t kMost = size_t{1} << 14;
-  // Packets that are added go before fewer packets than this, and than MostOvertaken says.
+  // New packets may go before fewer packets than this, however many new ones there are.
   static constexpr size_t kMostOvertaken = 512;
-  // Those before which they go are moved. Few packets shall not have many moved.
+  // Packets that arrive later than new ones are moved. A few new packets must not move many others:
+  // `count` new packets go before fewer than this many.
   static constexpr size_t MostOvertaken(size_t count) {
     return std::min(kMostOvertaken, 2 * count + 8);
   }
 
   bool empty() const { return begin_ == end_; }
   size_t count() const { return end_ - begin_; }
-  // Where the next packet arrives; UINT64_MAX: there is none.
+  // The TSC at which the next packet arrives; UINT64_MAX: the ring is empty.
   uint64_t NotBefore() const { return empty() ? UINT64_MAX : At(begin_).arrival; }
   // How many packets arrive by `now`.
   size_t CountUntil(uint64_t now) const;
@@ -44,16 +45,16 @@ class LaterPackets {
     const size_t overtaken = MostOvertaken(more);
     return count() < overtaken || At(end_ - overtaken).arrival <= first;
   }
-  // Adds `more` packets, if CanAdd says so. write(i, place) writes number i of them, and arrival(i)
-  // says when it arrives; these times do not fall.
+  // Adds `more` packets. CanAdd must have returned true. write(i, place) writes the i-th new
+  // packet, and arrival(i) says when it arrives; these times do not fall.
   template <typename Arrival, typename Write>
   void Add(size_t more, const Arrival& arrival, const Write& write) {
     if (count() + more > capacity_) [[unlikely]]
       Grow(count() + more);
-    size_t behind = end_;  // of those that are there and have not moved
+    size_t behind = end_;  // the end of the old packets that have not moved
     end_ += more;
     size_t place = end_;
-    // Both are merged from their ends, so that a packet moves at most once.
+    // Old and new packets are merged from their ends, so that a packet moves at most once.
     for (size_t left = more; left > 0;) {
       if (behind > begin_ && At(behind - 1).arrival > arrival(left - 1)) {
         At(--place) = At(--behind);
@@ -65,8 +66,8 @@ class LaterPackets {
     }
   }
 
-  // Calls take(packet) for the next packets that arrive by `until`, at most `most` of them. Returns
-  // how many there were.
+  // Calls take(packet) for the next packets that arrive by `until`, at most `most`. Returns how
+  // many packets it took.
   template <typename Take>
   size_t TakeUntil(uint64_t until, size_t most, const Take& take) {
     const size_t first = begin_;
@@ -82,7 +83,7 @@ class LaterPackets {
   void Grow(size_t count);
 
   size_t begin_ = 0, end_ = 0;  // numbers of packets since the start
-  size_t capacity_ = 0;         // a power of two, or nothing yet
+  size_t capacity_ = 0;         // a power of two, or 0 before the first packet
   std::unique_ptr<LaterPacket[]> ring_;
 };
 

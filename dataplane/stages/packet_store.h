@@ -14,7 +14,7 @@ namespace bfly::dataplane {
 using StoredPacket = Stored<Descriptor>;
 static_assert(sizeof(StoredPacket) == 64);
 
-// On links that serve by priority the highest one goes first.
+// On links that serve by priority the packet of the highest priority goes first.
 inline uint64_t UrgencyOf(const Descriptor& packet) { return uint64_t{7} - packet.priority; }
 
 // All entries of a store. Loops copy it to a local, so that no store to memory makes them read the
@@ -28,17 +28,17 @@ class StoredPackets {
   StoredPacket* entries_;
 };
 
-// Address space is taken at once and memory only as it is used. One worker, or control before the
-// worker knows of it.
+// Address space is taken at once and memory only as it is used. One worker uses the store, or
+// control before the worker knows of it.
 class PacketStore {
  public:
-  // Aborts if not even the address space can be had.
+  // Aborts if not even address space is available.
   explicit PacketStore(size_t bytes);
   ~PacketStore();
   PacketStore(const PacketStore&) = delete;
   PacketStore& operator=(const PacketStore&) = delete;
 
-  // 0: all are in use.
+  // Returns an entry; 0: all entries are in use.
   uint32_t Take() {
     if (room() == 0) [[unlikely]]
       return 0;
@@ -46,7 +46,8 @@ class PacketStore {
   }
   // How many packets can still be taken or set aside.
   size_t room() const { return size_t{capacity_} - used_ + given_ - set_aside_; }
-  // So many packets, for which there is room, are kept elsewhere. They count as if they were here.
+  // SetAside: `packets` packets, for which there is room, are kept elsewhere. They count as if they
+  // were in the store. PutBack: they are no longer kept there.
   void SetAside(size_t packets) { set_aside_ += packets; }
   void PutBack(size_t packets) { set_aside_ -= packets; }
   size_t set_aside() const { return set_aside_; }
@@ -59,11 +60,11 @@ class PacketStore {
 
  private:
   StoredPacket* entries_;
-  // The entries that were given back, the last one on top. A list through the entries would make
+  // The entries that were given back; the last one is on top. A list through the entries would make
   // every Take wait for memory.
   uint32_t* given_back_;
-  uint32_t capacity_;  // entries, number 0 not used
-  uint32_t used_ = 1;  // entries ever handed out, and number 0
+  uint32_t capacity_;  // number of entries; entry 0 is not used
+  uint32_t used_ = 1;  // how many entries were ever handed out, plus entry 0
   uint32_t given_ = 0;
   size_t set_aside_ = 0;
 };

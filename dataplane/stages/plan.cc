@@ -12,8 +12,8 @@ struct PlacedRows {
   int lcore;
 };
 
-// Returns the blocks of rows of each stage and who runs them. A stage that another data plane runs
-// has none. Neighbours on one lcore are one block.
+// Returns the blocks of rows of each stage and the workers that run them. A stage that another data
+// plane runs has no blocks. Neighbours on one lcore are one block.
 std::vector<std::vector<PlacedRows>> PlacedByStage(const FabricConfig& config,
                                                    const Network& network) {
   std::vector<std::vector<PlacedRows>> placed(network.stages());
@@ -68,7 +68,7 @@ void PlanSegments(const Network& network, FabricPlan& plan) {
   for (int s = plan.first_stage; s <= plan.last_stage; ++s) {
     closed.push_back(ClosedBlocks(network, s, plan.blocks_of(s)));
   }
-  std::vector<size_t> before;  // the segment of each block of the hop before
+  std::vector<size_t> before;  // the segment of each block of the previous hop
   for (int hop = 0; hop < network.hops(); ++hop) {
     const int stage = network.stage_of_hop(hop);
     if (stage < plan.first_stage || stage > plan.last_stage) continue;

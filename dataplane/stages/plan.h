@@ -17,11 +17,11 @@ struct BlockPlan {
   friend bool operator==(const BlockPlan&, const BlockPlan&) = default;
 };
 
-// Consecutive hops that one worker carries a batch over, all with the same block of rows: every
-// hop but the last leads from the block's rows into these rows and nowhere else, and no other rows
-// lead into them. Hops, not stages: a wrapped butterfly of two passes is unrolled, so that what
-// comes round again is an ordinary later segment and packets only ever move to later segments. With
-// that, backpressure cannot go in a circle.
+// Consecutive hops over which one worker carries a batch, all with the same block of rows: every
+// hop except the last leads from the block's rows into these rows and nowhere else, and no other
+// rows lead into them. A segment has hops, not stages: a wrapped butterfly of two passes is
+// unrolled, so that a stage that is crossed again is in an ordinary later segment, and packets only
+// move to later segments. Therefore backpressure cannot go in a circle.
 struct SegmentPlan {
   int worker = 0;
   int first_hop = 0;
@@ -31,27 +31,28 @@ struct SegmentPlan {
 };
 
 struct FabricPlan {
-  std::vector<int> lcores;  // of worker 0, 1, ...: in order of the first stage each runs, then
-                            // lcores that only poll port queues, ascending
-  std::vector<SegmentPlan> segments;  // by first hop, then by rows
+  std::vector<int> lcores;  // the lcores of worker 0, 1, ...: in the order of the first stage that
+                            // each runs, then lcores that only poll port queues, ascending
+  std::vector<SegmentPlan> segments;  // ordered by first hop, then by rows
   int first_stage = 0;                // stages of this data plane: a contiguous range
   int last_stage = -1;
   // blocks[i] are the row blocks of stage first_stage + i in ascending order. Every row is in one
-  // of them, and neighbours have different workers.
+  // of these blocks, and neighbouring blocks have different workers.
   std::vector<std::vector<BlockPlan>> blocks;
 
   int worker_of_lcore(int lcore) const;
   bool has_first_hop() const { return first_stage == 0; }
   const std::vector<BlockPlan>& blocks_of(int stage) const { return blocks[stage - first_stage]; }
   int worker_of(int stage, Row row) const;
-  // The workers that use the queue pairs of a port whose rows are at `stage`, by queue pair: those
-  // of the port's lcores in turn, or where it names none, those of its rows in turn.
+  // For each queue pair of a port whose rows are at `stage`: the worker that uses it. These are the
+  // workers of the port's lcores in turn or, if the port names no lcores, the workers of its rows
+  // in turn.
   std::vector<int> PollersOf(const HostPortConfig& port, int stage) const;
-  // The queue pair of each row of a port, in their order: the first one whose worker has the row at
-  // `stage`, or -1 if there is none. If only one of the workers has such rows, the row says nothing
-  // about the queue pair, and all are -1.
+  // For each row of a port, in the order of the rows: the first queue pair whose worker has the row
+  // at `stage`, or -1 if there is no such queue pair. If only one of the workers has such rows, the
+  // row does not determine the queue pair, and all entries are -1.
   std::vector<int> QueuesOfRows(const HostPortConfig& port, int stage) const;
-  // Index of the segment that begins at the node `row` of `hop`.
+  // The index of the segment that begins at the node `row` of `hop`.
   int segment_from(int hop, Row row) const;
 };
 
@@ -63,8 +64,8 @@ struct FusedPlan {
 };
 
 // Splits the first `hops` hops of a segment into runs of 2..most hops whose lengths differ as
-// little as possible. A run does not go over the end of a pass, so that every pass has the same
-// runs where it begins with a segment. A hop that is left alone is in no run.
+// little as possible. A run does not cross the end of a pass, so that all passes that begin with a
+// segment have the same runs. A hop that is left alone is in no run.
 std::vector<FusedPlan> PlanFused(const Network& network, const SegmentPlan& segment, int hops,
                                  int most);
 

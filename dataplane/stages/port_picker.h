@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the nodes of a stage pick one of several ports of a direction (topologies/port_rule.h), for
-// packets whose tag says the direction only. What a node picks by is the node's own, so workers
-// that share a stage by rows share nothing here.
+// packets whose tag says only the direction. The state by which a node picks belongs to the node
+// alone, so workers that share a stage by rows share nothing here.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,14 @@
 
 namespace bfly::dataplane {
 
-// What a kernel picks by. A kernel works on a copy of its own, so that the stores of turns, which
-// may alias anything, do not make the compiler read the rest again.
+// The state by which a kernel picks. A kernel works on its own copy, so that the stores of turns,
+// which may alias anything, do not make the compiler read the other members again.
 class PortChooser {
  public:
-  // One of the links first .. first + multiplicity - 1, those of one direction of a node, for which
-  // is_up(link). If none is up, one of them. `group` numbers the directions of the stage's nodes.
-  // `timed` is null where the stage's links take no time. Without kChecked all links are up.
+  // Picks a link for which is_up(link) is true among the links first .. first + multiplicity - 1,
+  // which are the links of one direction of a node. If no link is up, picks any of them. `group` is
+  // the number of the direction among all directions of the stage's nodes. `timed` is null if the
+  // stage's links take no time. Without kChecked all links are up.
   template <PortRule kRule, bool kChecked, typename IsUp>
   uint32_t Pick(const Descriptor& packet, uint32_t group, TimedLinks* timed,
                 const IsUp& is_up) const {
@@ -67,7 +68,7 @@ class PortChooser {
     }
     const auto chosen = static_cast<uint32_t>((uint64_t{Draw(state)} * up) >> 32);
     if constexpr (!kChecked) return first + chosen;
-    // Where the `chosen`-th of the links that are up stands.
+    // The `chosen`-th of the links that are up.
     uint32_t link = first;
     for (uint32_t passed = 0;; ++link) {
       if (is_up(link) && passed++ == chosen) return link;
@@ -123,14 +124,14 @@ class PortChooser {
 
   uint32_t multiplicity_ = 1;
   uint32_t first_group_ = 0;
-  // By group - first_group_; null where the rule does not need them.
-  uint8_t* turn_ = nullptr;    // kRoundRobin: the port that is next
-  uint64_t* state_ = nullptr;  // kRandom: a generator of its own for each
+  // One entry for each group, from first_group_ on; null if the rule does not need it.
+  uint8_t* turn_ = nullptr;    // kRoundRobin: the next port
+  uint64_t* state_ = nullptr;  // kRandom: the state of the group's generator
 };
 
 class PortPicker {
  public:
-  // Of the nodes `rows` of a stage.
+  // Picks for the nodes `rows` of a stage.
   PortPicker(const Network& network, int stage, RowRange rows) {
     chooser_.multiplicity_ = static_cast<uint32_t>(network.multiplicity());
     chooser_.first_group_ = rows.first * kDirections;

@@ -31,7 +31,7 @@ void Segment::Run(Account& account) {
     const int count = TakeIn(kBatch - taken, leaves, account);
     if (count == 0 || !leaves) return;
     lanes_[0].SendOut(account.ledger);
-    if (count < kBurst) return;  // there is no more
+    if (count < kBurst) return;  // the inlet has no more packets
     taken += count;
   }
 }
@@ -61,8 +61,8 @@ int Segment::TakeIn(int room, bool leaves, Account& account) {
   return came;
 }
 
-// `links` has the link of each packet where the lanes ask for it. It is null if the packets left
-// their links.
+// `links` has the link of each packet if the lanes ask for it. It is null if the packets left their
+// links.
 void Segment::Scatter(const Descriptor* batch, const uint32_t* links, int count) {
   if (lane_of_row_.empty()) {
     for (int i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment: consecutive hops that one worker carries a batch over before it takes the next.
+// A segment: consecutive hops over which one worker carries a batch before it takes the next batch.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace bfly::dataplane {
 
-// A segment shares no cache line with what another worker writes.
+// A segment shares no cache line with data that another worker writes.
 class alignas(RTE_CACHE_LINE_SIZE) Segment {
  public:
   // `hops` may be empty: such a segment only moves packets between a port queue and another worker.
@@ -28,10 +28,10 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
         links_(std::make_unique<uint32_t[]>(kBatch)) {}
 
   void AddInlet(Inlet* inlet, bool trunk) { entrances_.Add(inlet, trunk); }
-  // What may hold packets back before the first hop.
+  // Sets the gate that may hold packets back before the first hop.
   void SetGate(SlotGate* gate) { entrances_.SetGate(gate); }
-  // Takes up what the gate, the inlets and the ways out were given last. Call it before the worker
-  // answers its epoch.
+  // Takes up what control last published for the gate, the inlets and the ways out. Call it before
+  // the worker answers its epoch.
   void Refresh(Ledger& ledger) {
     entrances_.Refresh(ledger);
     for (Lane& lane : lanes_) lane.TakeUp(ledger);
@@ -46,7 +46,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   size_t lanes() const { return lanes_.size(); }
   Lane& lane(size_t index) { return lanes_[index]; }
   // The lanes for packets that crossed the last hop. A packet at `row` goes to one of the lanes of
-  // groups[group_of_row[row]]; packets of one input always go to the same one. If packets wait in
+  // groups[group_of_row[row]]; packets of one input always go to the same lane. If packets wait in
   // the lanes on links, every group has one lane. A segment without groups uses lane 0.
   struct LaneGroups {
     std::vector<uint16_t> group_of_row;
@@ -62,19 +62,20 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   };
   void SetNextHops(std::vector<NextHop> next_hops) { next_hops_ = std::move(next_hops); }
 
-  // The hops from `index` on are these stages: a batch crosses them in one step while they are
-  // plain. Not the last hop of a segment that notes links.
+  // The hops from `index` on are these stages, and a batch crosses them in one step while they are
+  // plain. They must not include the last hop of a segment that notes links.
   void Fuse(size_t index, FusedStages* stages) { fused_[index] = stages; }
   // Whether the lanes ask for the links of the last hop, because packets may wait on them.
   bool notes_links() const { return !lanes_.empty() && lanes_[0].notes_links(); }
 
-  // A pass has three steps. A worker takes each step for all of its segments before the next one.
+  // A pass has three steps. A worker takes each step for all of its segments before it takes the
+  // next step.
   void Run(Account& account);
-  // The same where links take time: what comes in is put on the links, and what has arrived by
-  // `now` (TSC, the same for all segments of a pass) goes on. OpenRoom comes before, for all
-  // segments of the worker. TakeInEarly may come between, before `now` is read, so that what has
-  // come need not wait for the next pass: it takes in what comes from outside of the worker, where
-  // links take time and nothing else comes.
+  // The same step if links take time: packets that come in are put on the links, and packets that
+  // have arrived by `now` (TSC, the same for all segments of a pass) go on. OpenRoom is called
+  // before, for all segments of the worker. TakeInEarly may be called in between, before `now` is
+  // read, so that packets that have come need not wait for the next pass: it takes in the packets
+  // that come from outside of the worker, if links take time and all packets come from outside.
   void OpenRoom() {
     room_ = blocked() ? 0 : kBatch;
     came_ = kNotTakenIn;
@@ -83,8 +84,8 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void RunTimed(uint64_t now, Account& account, LatenessMeter& lateness);
   // The TSC at which an inlet has its next packet, as far as the inlet knows.
   uint64_t NextDue() const { return entrances_.NextDue(); }
-  // Packets that crossed the last hop by other means leave as the segment's own packets do. Takes a
-  // prefix for which there is room, and returns its length. Call it between Run and Settle.
+  // Sends out packets that crossed the last hop by other means, as the segment's own packets. Takes
+  // a prefix for which there is room, and returns its length. Call it between Run and Settle.
   int SendOut(const Descriptor* packets, int count);
   void Settle(Account& account) {
     for (Lane& lane : lanes_) lane.Settle(account);
@@ -97,14 +98,14 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   uint64_t waiting() const { return entrances_.waiting(); }
   uint64_t Discard();
 
-  // Worker: the hops of all packets so far.
+  // Worker: how many hops all packets have made so far.
   uint64_t hops_made() const { return hops_made_; }
   // Any thread: polls of inlets, without those whose packets come from this worker.
   const PollMeter& polls() const { return entrances_.polls(); }
-  // The clock is read between the stages of every so many batches, and where links take time of
-  // every so many passes.
+  // The clock is read between the stages once in this many batches, or, if links take time, once in
+  // this many passes.
   static constexpr uint32_t kSampledBatches = 256;
-  // Any thread: adds what the stages cost in these batches.
+  // Any thread: adds the costs of the stages in these batches.
   void AddCosts(std::vector<StageCost>& costs) const;
 
  private:
@@ -117,12 +118,12 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   bool IsTimed() const;
   void GatherTimed(Account& account);
   // Takes in packets, at most `room`, and carries them over the hops into the lanes. Returns how
-  // many came in. `leaves`: the only lane leads to the egress.
+  // many packets came in. `leaves`: the only lane leads to the egress.
   int TakeIn(int room, bool leaves, Account& account);
   void Scatter(const Descriptor* batch, const uint32_t* links, int count);
   int RoomBehindTimed() const;
-  // Carries the batch from `hop` over fused stages, if some begin there and are plain. Returns how
-  // many hops that was.
+  // Carries the batch from `hop` over fused stages, if fused stages begin there and are plain.
+  // Returns how many hops the batch crossed.
   size_t CrossFused(size_t hop, Descriptor* batch, int count) {
     FusedStages* const fused = fused_[hop];
     if (fused == nullptr || !fused->plain()) return 0;
@@ -130,43 +131,48 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
     return static_cast<size_t>(fused->stages());
   }
   bool IsSampled() { return ++batches_ % kSampledBatches == 0; }
-  // `count` packets crossed so many stages from `hop` on. In a batch that is sampled `since` is the
-  // TSC when they began, and becomes that when the next begin; else it is 0.
+  // Notes that `count` packets crossed `stages` stages from `hop` on. In a sampled batch `since` is
+  // the TSC at which the packets began to cross these stages, and is set to the TSC at which they
+  // begin to cross the next ones. In other batches it is 0.
   void NoteHops(size_t hop, size_t stages, int count, uint64_t& since) {
     hops_made_ += stages * static_cast<uint64_t>(count);
     if (since != 0) [[unlikely]]
       since = Sample(hop, stages, count, since);
   }
   uint64_t Sample(size_t hop, size_t stages, int count, uint64_t since);
-  // What a batch is to the hop that it comes to in a pass.
+  // Whether a batch is the last that comes to a hop in a pass.
   enum class Batch : uint8_t { kOneOfSeveral, kLast };
   void Carry(size_t hop, Descriptor* batch, int count, Batch is, Account& account);
   void CarryOn(size_t hop, Descriptor* batch, int count, Batch is, Account& account);
   void Enter(size_t hop, Descriptor* batch, int count, Batch is, Ledger& ledger);
-  // Returns how many crossed.
+  // Returns how many packets crossed.
   static int EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account);
   void PutOut(const Descriptor* batch, const uint32_t* links, int count);
 
   Entrances entrances_;
   std::vector<Stage*> hops_;
-  std::vector<FusedStages*> fused_;     // by their first hop; null where none begin
-  std::unique_ptr<Samples[]> samples_;  // by first hop
+  // For each hop, the fused stages that begin there; null: none begin there.
+  std::vector<FusedStages*> fused_;
+  std::unique_ptr<Samples[]> samples_;  // one for each first hop
   uint64_t hops_made_ = 0;
   uint32_t batches_ = 0;
-  bool sampling_ = false;  // in this pass; where links take time
+  bool sampling_ = false;  // whether this pass is sampled, if links take time
   std::vector<Lane> lanes_;
   LaneGroups lane_groups_;
   std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane
   std::vector<NextHop> next_hops_;
-  int room_ = 0;            // of the lanes, in this pass; where links take time
-  int came_ = kNotTakenIn;  // packets in this pass; where links take time
-  uint64_t now_ = 0;        // TSC of this pass; where links take time
+  int room_ = 0;            // the room of the lanes in this pass, if links take time
+  int came_ = kNotTakenIn;  // packets that came in this pass, if links take time
+  uint64_t now_ = 0;        // the TSC of this pass, if links take time
   size_t last_timed_ = 0;   // the last hop whose links take time
-  bool left_over_ = false;  // the last pass had no room for what had arrived
-  // Where links take time: kBatch each, one for what comes to a stage and one for what leaves it.
+  bool left_over_ = false;  // the last pass had no room for some packets that had arrived
+  // If links take time: room for kBatch packets each, one for packets that come to a stage and one
+  // for packets that leave it.
   std::array<std::unique_ptr<Descriptor[]>, 2> arriving_;
-  std::unique_ptr<uint32_t[]> links_;    // of a batch that crosses the last hop or a timed one
-  std::unique_ptr<Descriptor[]> batch_;  // with lane groups; else the batch is built in lane 0
+  // The links of a batch that crosses the last hop or a hop whose links take time.
+  std::unique_ptr<uint32_t[]> links_;
+  // Only with lane groups; without them the batch is built in lane 0.
+  std::unique_ptr<Descriptor[]> batch_;
 };
 
 // The other end of a segment's lane to a later segment.

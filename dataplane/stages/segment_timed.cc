@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment's pass where links take time.
+// A segment's pass if links take time.
 #include <rte_cycles.h>
 
 #include <algorithm>
@@ -38,14 +38,14 @@ bool Segment::IsTimed() const {
 }
 
 void Segment::TakeInEarly(Account& account) {
-  // Where segments share stages, one of them may fill the room of another before that one runs.
+  // If segments share stages, one segment may fill the room of another before the other one runs.
   if (room_ > 0 && !entrances_.within_worker() && next_hops_.empty() && IsTimed())
     GatherTimed(account);
 }
 
-// A pass takes in as many packets as it puts out at most, so what is once left over would be left
-// for ever if packets never ceased to come. Where segments share stages their lanes may wait for
-// each other in a circle, so there a segment never ceases to take in.
+// A pass takes in at most as many packets as it puts out, so packets that are once left over would
+// be left for ever if packets never ceased to come. If segments share stages, their lanes may wait
+// for one another in a circle, so such a segment never ceases to take packets in.
 void Segment::GatherTimed(Account& account) {
   Descriptor* const batch = arriving_[0].get();
   came_ = left_over_ ? 0 : entrances_.Gather(batch, kBatch, /*leaves=*/false, account);
@@ -54,7 +54,7 @@ void Segment::GatherTimed(Account& account) {
 
 void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) {
   if (room_ == 0) return;
-  // Without timed hops the lanes must have room for what comes in.
+  // Without timed hops the lanes must have room for the packets that come in.
   if (!IsTimed()) return Run(account);
   sampling_ = IsSampled();
   now_ = now;
@@ -70,7 +70,7 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
     TimedLinks* const links = hops_[hop]->timed();
     if (links == nullptr) continue;
-    // What stays where it came (TimedLinks::EnterLast) is in the other one.
+    // Packets that stay in their batch (TimedLinks::EnterLast) are in the other array.
     buffer = 1 - buffer;
     Descriptor* const batch = arriving_[buffer].get();
     for (int room; (room = RoomBehindTimed()) > 0 && links->NextRelease() <= now;) {
@@ -94,7 +94,7 @@ int Segment::RoomBehindTimed() const {
   return room;
 }
 
-// From the node of `hop` on to the next timed links, or out.
+// Carries packets from the node of `hop` to the next timed links, or out.
 void Segment::Carry(size_t hop, Descriptor* batch, int count, Batch is, Account& account) {
   uint64_t since = sampling_ ? rte_rdtsc() : 0;
   while (hop < hops_.size() && count > 0) {
@@ -137,7 +137,7 @@ void Segment::Enter(size_t hop, Descriptor* batch, int count, Batch is, Ledger& 
   }
 }
 
-// Where nodes pick among ports, a packet's links depend on the packets before it.
+// If nodes pick among ports, a packet's links depend on the packets before it.
 int Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account) {
   int crossed = 0;
   for (int i = 0; i < count; ++i) {
@@ -149,11 +149,11 @@ int Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& 
   return crossed;
 }
 
-// From behind the timed links of `hop`.
+// Carries packets on from behind the timed links of `hop`.
 void Segment::CarryOn(size_t hop, Descriptor* batch, int count, Batch is, Account& account) {
   if (next_hops_.empty()) return Carry(hop + 1, batch, count, is, account);
   for (int i = 0; i < count; ++i) {
-    // Below the bits of the hops to come stands a one bit (topologies/tag.h).
+    // A one bit stands below the bits of the hops to come (topologies/tag.h).
     const size_t hops_left = 63 - static_cast<size_t>(std::countr_zero(batch[i].tag));
     const NextHop& next = next_hops_[next_hops_.size() - 1 - hops_left];
     next.segment->Carry(next.index, &batch[i], 1, Batch::kOneOfSeveral, account);

@@ -67,7 +67,8 @@ Stage::CrossFunctions Stage::FunctionsFor(const Network& network) const {
 template <bool kTable, bool kChecked, bool kCounts>
 int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* links,
                    [[maybe_unused]] Ledger& ledger) {
-  // Locals: stores to the counters must not make the compiler read these again.
+  // These are locals, so that stores to the counters do not make the compiler read the members
+  // again.
   const uint32_t mask = mask_;
   [[maybe_unused]] const Row* const table = next_row_;
   [[maybe_unused]] LinkHot* const hot = hot_;
@@ -113,7 +114,8 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
   const auto may_pick = [cold, is_up](uint32_t link) {
     return is_up(link) && !(kChecked && cold[link].avoided.load(std::memory_order_relaxed));
   };
-  // With a multiplicity that the compiler knows, and without a table; 0: with any.
+  // Crosses with a multiplicity that the compiler knows, and without a table. 0: with any
+  // multiplicity.
   const auto cross = [&]<uint32_t kMultiplicity>() {
     const uint32_t multiplicity = kMultiplicity != 0 ? kMultiplicity : multiplicity_;
     const int field_bits =
@@ -234,7 +236,7 @@ void Stage::OfferShapes(const ShapeTable* table, TimedLinks* timed) {
   if (may_refuse_ && refused_of_ == nullptr && Refuses(*table, first_link_, links_)) {
     refused_of_ = std::make_unique<LinkRefused[]>(links_);
     refused_.store(refused_of_.get(), std::memory_order_release);
-    // Of packets that wait already readers may have been told: they are told of no fewer later.
+    // Readers may have seen packets that wait already, so later readings must not be smaller.
     for (uint32_t i = 0; i < links_; ++i) StageCounters(*this).Of(first_link_ + i, 0);
   }
   table_wanted_.store(table, std::memory_order_release);

@@ -68,8 +68,8 @@ LinkCount StageCounters::FusedCount(uint32_t link) const {
   return sum;
 }
 
-// The packets that crossed a link are loaded before what the link refused of them. So a reader that
-// the worker overtakes tells too little rather than too much.
+// The packets that crossed a link are loaded before the packets that the link refused. So a reader
+// that the worker overtakes reports too few packets rather than too many.
 LinkCount StageCounters::SingleCount(uint32_t link) const {
   const LinkHot& hot = stage_.hot(link);
   LinkCount count{.packets = hot.packets.load(std::memory_order_acquire),

@@ -41,7 +41,7 @@ std::vector<TimedChange::Changed> TimedChange::TakeWaiting() {
   return changed;
 }
 
-// Marks packets that wait at a FIFO link and are to be served by other settings.
+// Marks packets that wait at a FIFO link and must be served by other settings.
 void TimedChange::Mark(uint32_t number, Waiting waiting) {
   if (waiting.count == 0) return;
   TimedLink& link = links_.links_[number];
@@ -52,7 +52,7 @@ void TimedChange::Mark(uint32_t number, Waiting waiting) {
     unsent += TimedCounters::BusyOf(Old(number).SendTime(stored.packet.bytes));
     entry = stored.next;
   }
-  link.latest = 0;  // ServeAgain finds it among the others
+  link.latest = 0;  // ServeAgain finds the latest arrival among the other packets
   links_.counters_[number].AddBusy(uint64_t{0} - unsent, TickNotBefore(link.fifo.free()));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// New settings for the links of a TimedLinks on which packets are: a part of it, apart from what
-// runs for every packet. What is being sent goes on as it was, and what waits is served anew.
+// Gives new settings to the links of a TimedLinks while packets are on them. It is a part of
+// TimedLinks, kept apart from the code that runs for every packet. A packet that is being sent goes
+// on as before, and waiting packets are served anew.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,18 @@ namespace bfly::dataplane {
 
 class TimedChange {
  public:
-  // `links` has its new table, and had `before` until `now`. All that it holds is in its store.
+  // `links` has its new table, and had the table `before` until `now`. All packets that it holds
+  // are in its store.
   TimedChange(TimedLinks& links, const ShapeTable& before, uint64_t now)
       : links_(links), before_(before), now_(now) {}
 
-  // Once: the packets that wait at links whose times change are served as the new table says.
+  // Serves the packets that wait at links whose times change as the new table says. Call it once.
   void ServeAgain();
 
  private:
   using Waiting = FifoLink<StoredPackets>::Waiting;
-  // `waiting`: what waited at a FIFO link. At other links it is in their servers.
+  // `waiting`: the packets that waited at a FIFO link. The packets of other links are in the links'
+  // servers.
   struct Changed {
     uint32_t number;
     Waiting waiting;

@@ -46,7 +46,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
       &links_[0], &links_[count_], [](const TimedLink& link) { return link.fifo.counts(); }));
 }
 
-// Works out what a link that is not FIFO did until `now`.
+// Works out which packets a link that is not FIFO has sent until `now`.
 void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now) {
   servers_[number].Advance(served.discipline, AtTick(now) + 1, packets_, WorkAt(served),
                            [&](uint32_t entry, LinkTime departure) {
@@ -63,14 +63,15 @@ void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now
                                                       uint64_t departure) {
   StoredPacket& stored = arrays.packets.at(entry);
   TimedLink& link = arrays.links[number];
-  // A wire that was made shorter does not let packets overtake.
+  // A delay that was made shorter does not let packets overtake others.
   link.latest = std::max(departure + served.delay, link.latest);
   stored.key = link.latest;
   stored.link = number;
   calendar_.Add(entry, arrays.packets);
 }
 
-// Whoever waits is on the link, so it need not be counted who waits if few packets are there.
+// Every packet that waits is on the link, so the waiting packets need not be counted if few packets
+// are on the link.
 inline bool TimedLinks::IsFifoFull(TimedLink& link, const ServedLink& served, uint64_t arrival) {
   return served.queue_limit != 0 && link.packets >= served.queue_limit &&
          WaitingAt(link, served, arrival) >= served.queue_limit;
@@ -97,7 +98,7 @@ TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
     const TimedServer& server = servers_[number];
     found.packets = server.waiting();
     found.has_room = !IsFull(server, served);
-    // Under processor sharing all that are served wait.
+    // Under processor sharing all packets at the link count as waiting.
     if (served.discipline != Discipline::kProcessorSharing) free = server.free();
   }
   if (free <= now) return found;
@@ -189,7 +190,7 @@ void TimedLinks::EnterLast(const Descriptor* batch, const uint32_t* links, int c
                            Ledger& ledger) {
   if (count == 0 || EnterAll(batch, links, count, now)) return;
   Spill();
-  // Packets that pass are not in the lists by which FIFO links find out who waits.
+  // Packets that pass are not in the lists from which FIFO links find out which packets wait.
   if (counting_ != 0 || !TimedPassage::IsFor(*table_) ||
       !TimedPassage::Count(arrays(), first_link_, *table_->of_all(), links, count)) {
     return EnterStored(batch, links, count, ledger);
@@ -283,7 +284,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
   };
   while (count < room) {
     const auto most = static_cast<size_t>(room - count);
-    // At one tick those that are kept or stored came first.
+    // Of packets with the same tick, those that are kept or stored came first.
     const uint64_t next_passing = passage_.StayingNotBefore();
     const uint64_t bound = std::min(now, next_passing);
     const auto due = calendar_.TakeDue(std::min(bound, passage_.LaterNotBefore()), most, packets_);
@@ -310,7 +311,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
     }
     if (next_passing == UINT64_MAX) break;
     const int before = count;
-    // The next packet comes before everything that is stored, and others may do so too.
+    // The next packet comes before all stored packets, and further packets may do so too.
     const uint64_t next = std::min(calendar_.NotBefore(), passage_.LaterNotBefore());
     passage_.TakeUntil(std::max(next, next_passing + 1) - 1, most, add);
     held_ -= static_cast<uint64_t>(count - before);
@@ -337,14 +338,15 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
 bool TimedLinks::IsLost(uint32_t number) {
   const ServedLink& served = Served(number);
   if (served.loss == 0) return false;
-  // 2^27 links of a network, 2^37 packets of each.
+  // The counter has room for 2^27 links of a network, and 2^37 packets of each link.
   const uint64_t draw = (first_of_stage_ + first_link_ + number) << 37 | drawn_[number]++;
   const PhiloxBlock random = RandomBlock(seed_, RandomStream::kLinkLoss, draw);
   return served.Loses(uint64_t{random[0]} << 32 | random[1]);
 }
 
-// Of a link that is not FIFO: when the next departure becomes known. If it sends one packet at a
-// time, the next one begins to be sent then; if it is shared, the next one has been sent then.
+// For a link that is not FIFO: when the next departure becomes known. If the link sends one packet
+// at a time, the next packet begins to be sent then; if it is shared, the next packet has been sent
+// then.
 void TimedLinks::Schedule(uint32_t number) {
   const TimedServer& server = servers_[number];
   if (server.waiting() == 0) return events_.Remove(number);

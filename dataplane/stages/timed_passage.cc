@@ -12,7 +12,7 @@ bool TimedPassage::Count(TimedArrays arrays, uint32_t first_link, const ServedLi
   TimedLink* const of_stage = arrays.links;
   uint32_t most = 0;
   for (int i = 0; i < count; ++i) most = std::max(most, ++of_stage[links[i] - first_link].packets);
-  // Whoever waits is on the link.
+  // Every packet that waits is on the link.
   if (served.queue_limit == 0 || most <= served.queue_limit) return true;
   for (int i = 0; i < count; ++i) --of_stage[links[i] - first_link].packets;
   return false;
@@ -41,8 +41,8 @@ void TimedPassage::KeepFrom(size_t first, TimedArrays arrays, uint32_t first_lin
   later_.Add(order_.count() - first, arrival, write);
 }
 
-// The first `count` packets of the order leave their links after all have come, as if Release had
-// taken them.
+// The first `count` packets of the order leave their links after all packets have come, as if
+// Release had taken them.
 void TimedPassage::Leave(size_t count, TimedArrays arrays, uint32_t first_link,
                          const uint32_t* links, bool some_stay) {
   for (size_t i = 0; i < count; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets on FIFO links that are all alike, without the store and the calendar, which would cost
-// more than the links themselves. Those that arrive at the far side within the pass in which they
-// come stay in the batch in which they come. The others are kept in order of arrival.
+// Carries packets over FIFO links that are all alike, without the store and the calendar, which
+// would cost more than the links themselves. Packets that arrive at the far side within the pass in
+// which they come stay in their batch. The others are kept in order of arrival.
 #pragma once
 
 #include <algorithm>
@@ -22,38 +22,39 @@ namespace bfly::dataplane {
 
 struct LinkCold;
 
-// What is counted for every packet. Worker: writes, snapshot: loads, relaxed where nothing else is
-// said.
+// The counters that every packet changes. Worker: writes, snapshot: loads, which are relaxed unless
+// the comment says otherwise.
 struct alignas(32) TimedCounters {
-  // 1/256 TSC ticks of sending, of all packets whose departure is known. Whole ticks would be too
-  // coarse: 64 bytes at 1 Tbit/s take 1.28 ticks of 2.5 GHz. 64 bits hold 333 days of sending at
-  // 2.5 GHz. Release stores, acquire loads.
+  // The time that sending takes, in 1/256 TSC ticks, summed over all packets whose departure is
+  // known. Whole ticks would be too coarse: 64 bytes at 1 Tbit/s take 1.28 ticks of 2.5 GHz. 64
+  // bits hold 333 days of sending at 2.5 GHz. Release stores, acquire loads.
   std::atomic<uint64_t> busy{0};
-  std::atomic<uint64_t> busy_until{0};  // TSC, at a FIFO link: when these packets have been sent
-  std::atomic<uint64_t> packets{0};     // that the link took
-  std::atomic<uint64_t> bytes{0};       // of them
+  // TSC, at a FIFO link: when the packets counted in `busy` have been sent.
+  std::atomic<uint64_t> busy_until{0};
+  std::atomic<uint64_t> packets{0};  // packets that the link took
+  std::atomic<uint64_t> bytes{0};    // bytes of these packets
 
-  static constexpr int kBusyBits = 8;  // behind the tick
+  static constexpr int kBusyBits = 8;  // bits of `busy` below the tick
 
   // `work` as a part of `busy`, rounded to the nearest.
   static constexpr uint64_t BusyOf(LinkTime work) {
     constexpr int kLess = kTickFractionBits - kBusyBits;
     return static_cast<uint64_t>((work + (LinkTime{1} << (kLess - 1))) >> kLess);
   }
-  // TSC ticks of sending up to `now`. A FIFO link that has something to send never rests, so what
-  // it sends later ends at `busy_until`.
+  // TSC ticks of sending up to `now`. A FIFO link with packets to send never pauses, so the sending
+  // after `now` ends at `busy_until`.
   uint64_t BusyBy(uint64_t now) const {
     const uint64_t all = busy.load(std::memory_order_acquire) >> kBusyBits;
     const uint64_t until = busy_until.load(std::memory_order_relaxed);
     const uint64_t ahead = until > now ? until - now : 0;
     return all > ahead ? all - ahead : 0;
   }
-  // Worker: the link sends `more` 1/256 ticks, until `until`.
+  // Worker: adds `more` 1/256 ticks of sending, which end at `until`.
   void AddBusy(uint64_t more, uint64_t until) {
     busy_until.store(until, std::memory_order_relaxed);
     busy.store(busy.load(std::memory_order_relaxed) + more, std::memory_order_release);
   }
-  // Worker: the link takes a packet.
+  // Worker: counts a packet that the link takes.
   void Count(uint32_t more_bytes) {
     Bump(packets, 1);
     Bump(bytes, more_bytes);
@@ -62,17 +63,17 @@ struct alignas(32) TimedCounters {
 static_assert(sizeof(TimedCounters) == 32);
 
 struct alignas(64) TimedLink {
-  FifoLink<StoredPackets> fifo;  // if the link is FIFO
-  uint64_t latest = 0;           // arrival at the far side of the packet that left last
-  uint32_t packets = 0;          // that wait, are being sent, or are on the wire
-  uint32_t most = 0;             // of `packets`
+  FifoLink<StoredPackets> fifo;  // used if the link is FIFO
+  uint64_t latest = 0;           // when the packet that left last arrives at the far side
+  uint32_t packets = 0;          // packets that wait, are being sent, or are on the wire
+  uint32_t most = 0;             // the largest value of `packets`
 
   void NotePeak(LinkCold& cold);
 };
 static_assert(sizeof(TimedLink) == 64);
 
-// What is touched for every packet, by number of the link. Loops have a copy of it, as
-// StoredPackets says.
+// The arrays that every packet touches, indexed by the number of the link. Loops have a copy of
+// this object, for the reason given at StoredPackets.
 struct TimedArrays {
   StoredPackets packets;
   TimedLink* links;
@@ -89,16 +90,16 @@ class TimedPassage {
     const ServedLink* const all = table.of_all();
     return all != nullptr && all->discipline == Discipline::kFifo && all->loss == 0;
   }
-  // Counts the packets of a batch as being on their links, if nobody has to find out who waits,
-  // because no more packets are on a link than its queue limit says. Returns whether it did. The
-  // numbers of `links` begin with `first_link`.
+  // Counts the packets of a batch as being on their links, if the waiting packets need not be
+  // counted because no link has more packets than its queue limit. Returns whether it counted them.
+  // The numbers of `links` begin with `first_link`.
   static bool Count(TimedArrays arrays, uint32_t first_link, const ServedLink& served,
                     const uint32_t* links, int count);
 
-  // Sends the packets of a batch that Count counted, all over links like `served`. Those that
-  // arrive by `now` stay in `batch`, and they count as having left their links. The others are left
-  // to store(packet, number of the link). Returns how many stay. For links with packets in the
-  // store.
+  // Sends the packets of a batch that Count counted, all over links like `served`. Packets that
+  // arrive by `now` stay in `batch`, and they count as having left their links. For the others it
+  // calls store(packet, number of the link). Returns how many packets stay. For links with packets
+  // in the store.
   template <typename Store>
   size_t EnterSome(TimedArrays arrays, uint32_t first_link, const ServedLink& served,
                    const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
@@ -119,11 +120,11 @@ class TimedPassage {
     return order_.count();
   }
 
-  // The same where no packet of the links is in the store, and where the packets of links without
-  // a queue limit are not counted yet. The others are kept here. If that can't
-  // be, it calls store(arrival, place in the batch) for each of them, in order of arrival as far as
-  // they share a link, and before that spill(), which must take all that is kept (TakeLater).
-  // Returns how many of them are kept.
+  // Like EnterSome, for links without packets in the store; the packets of links without a queue
+  // limit are not counted yet. Packets that arrive after `now` are kept here. If they cannot be
+  // kept, it calls spill(), which must take all kept packets (TakeLater), and then store(arrival,
+  // place in the batch) for each of these packets; packets of one link come in order of arrival.
+  // Returns how many packets are kept.
   template <typename Spill, typename Store>
   size_t EnterAll(TimedArrays arrays, uint32_t first_link, const ServedLink& served,
                   const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
@@ -132,7 +133,7 @@ class TimedPassage {
     const uint64_t first = ArrivalOf(batch[0]) + served.delay;
     order_.Begin(first);
     std::array<uint32_t, kMost> beyond;    // places of packets that arrive long after the first one
-    std::array<uint64_t, kMost> arrivals;  // of them
+    std::array<uint64_t, kMost> arrivals;  // when these packets arrive
     size_t beyond_count = 0;
     const uint32_t uncounted = served.queue_limit == 0 ? 1 : 0;
     BatchOrder::Adding adding = order_.StartAdding();
@@ -167,9 +168,9 @@ class TimedPassage {
     return keeps ? kept : 0;
   }
 
-  // No packet arrives before this TSC; UINT64_MAX: there is none.
+  // No packet arrives before this TSC; UINT64_MAX: there is no packet.
   uint64_t NotBefore() const { return std::min(order_.NotBefore(), later_.NotBefore()); }
-  // Of those that stay in their batch, and of those that are kept.
+  // The same for packets that stay in their batch, and for packets that are kept.
   uint64_t StayingNotBefore() const { return order_.NotBefore(); }
   uint64_t LaterNotBefore() const { return later_.NotBefore(); }
   // Calls take(packet, arrival) for the next packets that stay in their batch and arrive by
@@ -181,10 +182,10 @@ class TimedPassage {
   }
 
   bool keeps_packets() const { return !later_.empty(); }
-  // How many of the packets that are kept arrive by `now`.
+  // How many kept packets arrive by `now`.
   size_t CountLaterUntil(uint64_t now) const { return later_.CountUntil(now); }
   // Calls take(packet, arrival) for the next packets that are kept and arrive by `until`, at most
-  // `most`. They leave their links. Returns how many there were.
+  // `most`. These packets leave their links. Returns how many packets it took.
   template <typename Take>
   size_t TakeLaterUntil(TimedArrays arrays, uint64_t until, size_t most, const Take& take) {
     return later_.TakeUntil(until, most, [&](const LaterPacket& later) {
@@ -201,8 +202,8 @@ class TimedPassage {
   }
 
  private:
-  // Sends the packet and returns when it arrives at the far side, unless that is after `until`:
-  // then it returns 0 and nothing happens.
+  // Sends the packet and returns when it arrives at the far side. If it would arrive after `until`,
+  // returns 0 and does not send it.
   [[gnu::always_inline]] static uint64_t Send(TimedArrays arrays, uint32_t number,
                                               const ServedLink& served, const Descriptor& packet,
                                               uint64_t until) {
@@ -221,7 +222,8 @@ class TimedPassage {
     counters.AddBusy(TimedCounters::BusyOf(work), departure);
     return far;
   }
-  // Not with TimedArrays: a copy of it for each call would cost every packet.
+  // These functions do not take a TimedArrays, because a copy of it for each call would cost time
+  // for every packet.
   static void NotePeak(TimedLink* link, LinkCold* cold, uint32_t number);
   static void NoteOccupancy(LinkCold* cold, uint32_t number, uint32_t packets);
   void KeepFrom(size_t first, TimedArrays arrays, uint32_t first_link, const uint32_t* links);

@@ -30,7 +30,7 @@ struct LoadedStepPrograms::Attempt {
   RouteRequest request;
   RouteOptions options;
   FaultSet faults;
-  std::unique_ptr<StepFrames> frames = nullptr;  // null: the packets have none
+  std::unique_ptr<StepFrames> frames = nullptr;  // null: the packets have no frames
   absl::StatusOr<RouteReport> report = absl::InternalError("no report");
   bool ended = false;  // mutex_
 };

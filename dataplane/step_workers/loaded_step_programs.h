@@ -27,8 +27,9 @@ class LoadedStepPrograms final : public StepPrograms {
   // FailedPrecondition: other data planes run some of the stages.
   static absl::Status Check(const Network& network, const FabricPlan& plan);
 
-  // For a plan that Check accepts. `supply` is what the fabric has for frames, and `faults` are the
-  // links that are down now. The network, the plan, the stages and the segments outlive the object.
+  // For a plan that Check accepts. `supply`: the buffers and ports that the fabric has for frames.
+  // `faults`: the links that are down now. The network, the plan, the stages and the segments
+  // outlive the object.
   LoadedStepPrograms(const Network& network, const FabricPlan& plan,
                      const StageCrew::StageOf& stage_of, const StageCrew::WayOutOf& way_out_of,
                      StepFrameSupply supply, FaultSet faults);
@@ -42,10 +43,10 @@ class LoadedStepPrograms final : public StepPrograms {
                               const RouteRequest& request, const RouteOptions& options,
                               const std::function<bool()>& cancelled) override;
 
-  // A link went down or came up. A program that runs is given up.
+  // Notes that a link went down or came up. A program that runs is given up.
   void SetLinkUp(LinkId link, bool up);
 
-  // Ports came or went: the next run takes them into account.
+  // Notes that ports came or went. The next run takes them into account.
   void SetPorts(rte_mempool* pool, std::vector<bool> has_port);
 
   // Call it before the workers stop. It gives up a program that runs, and waits for its end, at
@@ -55,13 +56,13 @@ class LoadedStepPrograms final : public StepPrograms {
   void WorkersStopped() { crew_.Close(); }
 
  private:
-  // One run. Its thread may be at it after the caller has given it up.
+  // One run. Its thread may still work on it after the caller has given it up.
   struct Attempt;
 
   using Lock = std::unique_lock<std::mutex>;
   // Waits until no other caller's program runs.
   absl::Status WaitForTurn(Lock& lock, const std::function<bool()>& cancelled);
-  // Aborted: other links are down than `faults` says.
+  // Aborted: the links that are down are not those of `faults`.
   absl::Status CheckFaults(const FaultSet& faults) const;
   // Waits until the attempt has ended.
   absl::Status WaitForEnd(Lock& lock, const Attempt& attempt,
@@ -79,9 +80,9 @@ class LoadedStepPrograms final : public StepPrograms {
   std::condition_variable changed_;
   bool busy_ = false;                 // mutex_: a caller is in Run
   FaultSet faults_;                   // mutex_
-  std::string changed_link_;          // mutex_: the first that changed during the run
-  std::shared_ptr<Attempt> attempt_;  // mutex_: the last one
-  std::thread thread_;                // of the last attempt
+  std::string changed_link_;          // mutex_: the first link that changed during the run
+  std::shared_ptr<Attempt> attempt_;  // mutex_: the last attempt
+  std::thread thread_;                // the thread of the last attempt
 };
 
 }  // namespace bfly::dataplane

@@ -24,7 +24,7 @@ double Since(Clock::time_point start) {
 
 struct StageCrew::Cut {
   std::vector<NodeBlock> blocks;
-  std::vector<int> owners;   // by block: index in of_plan
+  std::vector<int> owners;   // for each block: an index in of_plan
   std::vector<int> of_plan;  // the workers of the plan that own blocks
 };
 
@@ -127,7 +127,7 @@ void StageCrew::DoLead(const Call& call) {
       state_.wait(state, std::memory_order_acquire);
     }
   }
-  // Also where the workers had stopped before they saw the program.
+  // Also if the workers had stopped before they saw the program.
   if (cause() == StepEndCause::kUnloaded) set_given_up(true);
   end_();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The crew whose workers are the stage workers of a loaded fabric. Each worker owns the nodes whose
 // links it counts. The worker of the inputs leads: it drives the program within one of its passes,
-// and while it waits for the others it makes further passes, so that data flows on. No thread
+// and while it waits for the others it makes further passes, so that data keeps flowing. No thread
 // besides the workers takes part in a step, and a worker never waits.
 #pragma once
 
@@ -33,7 +33,7 @@ class StageCrew final : public Crew {
   StageCrew(const Network& network, const FabricPlan& plan, const StageOf& stage_of,
             const WayOutOf& way_out_of);
 
-  // By worker of the plan; null for a worker that runs no stage.
+  // The step worker of a worker of the plan; null for a worker that runs no stage.
   StepWorker* worker(int of_plan) const;
   // The worker of the plan that leads.
   int leader() const { return of_plan_[0]; }
@@ -43,16 +43,18 @@ class StageCrew final : public Crew {
   // the workers and `end` after it has ended.
   void Attach(std::function<void()> pass, std::function<void()> begin, std::function<void()> end);
 
-  // For tests: how many empty rounds are measured after a run, at least. Call it between runs.
+  // For tests: the least number of empty rounds that are measured after a run. Call it between
+  // runs.
   void set_fewest_barriers(uint64_t barriers) { fewest_barriers_ = barriers; }
 
-  // Call it when the workers have stopped: nothing is posted to them any more.
+  // Call it when the workers have stopped: no program is posted to them any more.
   void Close();
 
-  // Call it before a run. No worker may be in one. `frames` are the frames of its packets, or null;
-  // they stay until the run has ended.
+  // Call it before a run. No worker may be in a run. `frames` are the frames of the run's packets,
+  // or null; they must stay until the run has ended.
   void Reset(StepFrames* frames);
-  // Any thread: has the leader end the program between two rounds. The first cause counts.
+  // Any thread: makes the leader end the program between two rounds. The cause of the first call is
+  // kept.
   void GiveUp(StepEndCause cause);
   StepEndCause cause() const { return cause_.load(std::memory_order_acquire); }
 
@@ -66,18 +68,18 @@ class StageCrew final : public Crew {
   // The workers of the plan for which the others wait.
   std::vector<int> Late() const;
 
-  // What a run came to. Read it after the run.
+  // The times of a run. Read them after the run.
   struct Times {
     double seconds = 0;
     uint64_t barriers = 0;
     double barrier_seconds = 0;
-    uint64_t last_step = 0;  // in which a packet crossed a link
+    uint64_t last_step = 0;  // the last step in which a packet crossed a link
   };
   const Times& times() const { return times_; }
 
   // The frames of the run. Workers look at them while they run a part.
   StepFrames* frames() const { return frames_; }
-  // What became of the frames of a run. Read it after the run.
+  // The counts of the frames of a run. Read them after the run.
   StepFrameCounts frame_counts() const;
 
   // For the worker that leads, at the start of a pass.
@@ -98,14 +100,14 @@ class StageCrew final : public Crew {
 
   PacketTraffic traffic_;
   const std::vector<int> owner_of_block_;  // index in workers_
-  const std::vector<int> of_plan_;         // by index in workers_: the worker of the plan
+  const std::vector<int> of_plan_;         // for each index in workers_: the worker of the plan
   std::vector<std::unique_ptr<StepWorker>> workers_;
   std::function<void()> pass_, begin_, end_;
   uint64_t fewest_barriers_ = 1000;
-  StepRound round_;               // leader
+  StepRound round_;               // only the leader uses it
   Call led_;                      // written before kPosted
   StepFrames* frames_ = nullptr;  // written before kPosted
-  Times times_;                   // leader
+  Times times_;                   // only the leader writes it
   // The caller of Lead: kPosted, the leader: kLeading and kIdle, control: kClosed.
   std::atomic<int> state_{kIdle};
   std::atomic<StepEndCause> cause_{StepEndCause::kNone};  // control: writes once a run

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frames of the packets of one run of a step program. A frame does not travel: it stays in a
-// table by packet until its packet has crossed the last link, and leaves the fabric from there.
+// table, which is indexed by packet, until its packet has crossed the last link. Then it leaves the
+// fabric from there.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@ struct rte_mempool;
 
 namespace bfly::dataplane {
 
-// What a fabric has for frames.
+// The buffers and ports that a fabric has for frames.
 struct StepFrameSupply {
   rte_mempool* pool = nullptr;  // null: the fabric has no ports
-  uint32_t max_bytes = 0;       // of a frame, without FCS
-  std::vector<bool> has_port;   // by row
-  // Ports do not turn row addresses into those of hosts, so frames are addressed to everybody.
+  uint32_t max_bytes = 0;       // the longest frame, without FCS
+  std::vector<bool> has_port;   // whether each row has a port
+  // Ports do not turn row addresses into addresses of hosts, so frames have the broadcast address.
   bool to_everybody = false;
 };
 
-// What became of packets that a program put at the inputs.
+// The counts of the packets that a program put at the inputs, and of their frames.
 struct StepFrameCounts {
-  uint64_t made = 0;            // frames
+  uint64_t made = 0;            // frames that were made
   uint64_t without_buffer = 0;  // packets that go on without a frame, because no buffer was free
   uint64_t to_ports = 0;        // frames given to the host port of their output row
   uint64_t to_sinks = 0;        // frames that ended at an output row without a port
@@ -54,14 +55,14 @@ class StepFrames {
   uint32_t bytes() const { return bytes_; }
   bool has_port(Row output) const { return supply_.has_port[output]; }
 
-  // Makes the frame of a packet that begins at `now` (TSC). If no buffer is free, the packet has no
-  // frame.
+  // Makes the frame of a packet that begins at `now` (TSC). If no buffer is free, the packet gets
+  // no frame.
   void Begin(uint32_t packet, Row input, uint64_t now, StepFrameCounts& counts);
-  // The packet with its frame behind the last hop, at `output`, where it arrived at `now` (TSC).
-  // The frame is the caller's, and null if the packet has none.
+  // Returns the packet with its frame behind the last hop, at `output`, where it arrived at `now`
+  // (TSC). The frame belongs to the caller; it is null if the packet has no frame.
   Descriptor Take(uint32_t packet, Row output, uint64_t now);
 
-  // Frees the frames that nobody has taken. No worker may be in a part meanwhile.
+  // Frees the frames that were not taken. No worker may run a part during the call.
   void Discard();
 
  private:

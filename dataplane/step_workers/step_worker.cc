@@ -14,7 +14,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// A worker that waits for others in so many passes lets another thread of its CPU run: it may be
+// A worker that waits for others in this many passes lets another thread of its CPU run: it may be
 // the worker that all wait for.
 constexpr uint32_t kPassesBeforeYield = 64;
 // A burst of frames leaves in a pass if no more packets than these wait behind the last hop, so
@@ -87,7 +87,7 @@ void StepWorker::SendFrames() {
   frames_waiting_.store(waiting, std::memory_order_relaxed);
 }
 
-// Called when the segments have settled: what they hold then was not taken.
+// Called when the segments have settled: the packets that they still hold were not taken.
 void StepWorker::LookForCrowd(WayOut& way) {
   if (way.segment->held() <= kCrowd) {
     way.crowded_since = 0;

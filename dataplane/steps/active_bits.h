@@ -16,13 +16,13 @@ namespace bfly::dataplane {
 template <size_t kKinds>
 class ActiveBits {
  public:
-  // Rows first..end-1 of so many levels; no node is active.
+  // Covers the rows first..end-1 of `levels` levels. No node is active.
   ActiveBits(int levels, Row first, Row end)
       : first_(first / 64 * 64), words_((end - first_ + 63) / 64) {
     bits_.resize(static_cast<size_t>(levels) * words_ * kKinds);
   }
 
-  // kind 0: not active.
+  // Kind 0 means not active.
   void Set(int level, Row row, size_t kind) {
     uint64_t* bits = Word(level, (row - first_) / 64);
     const uint64_t bit = uint64_t{1} << row % 64;
@@ -45,9 +45,9 @@ class ActiveBits {
     return count;
   }
 
-  // Calls act(row) for nodes of a level in the order of rows, where choose(row, bits) returns which
-  // of 64 nodes: `bits` has those that are active, by kind, and `row` is the first one's row, a
-  // multiple of 64. act may set nodes.
+  // Calls act(row) for nodes of a level in the order of rows. choose(row, bits) returns for which
+  // of 64 nodes: `row`, a multiple of 64, is the row of the first of the 64, and `bits` has a word
+  // for each kind with a bit for each active node. act may set nodes.
   template <typename Choose, typename Act>
   void ForEach(int level, Choose&& choose, Act&& act) const {
     for (size_t word = 0; word < words_; ++word) {
@@ -62,7 +62,7 @@ class ActiveBits {
     }
   }
 
-  // All active nodes, for ForEach.
+  // A `choose` of ForEach that returns all active nodes.
   static uint64_t AllKinds(Row, const uint64_t* bits) {
     uint64_t any = 0;
     for (size_t k = 0; k < kKinds; ++k) any |= bits[k];
@@ -77,9 +77,10 @@ class ActiveBits {
     return bits_.data() + (static_cast<size_t>(level) * words_ + word) * kKinds;
   }
 
-  Row first_;                   // of word 0. Blocks beside each other may both have that word
-  size_t words_;                // of 64 rows, by level
-  std::vector<uint64_t> bits_;  // by level, word and kind
+  Row first_;  // the first row of word 0; blocks beside each other may both have a word for these
+               // rows
+  size_t words_;                // words of 64 rows in each level
+  std::vector<uint64_t> bits_;  // one word for each level, word of rows and kind
 };
 
 }  // namespace bfly::dataplane

@@ -12,8 +12,8 @@
 
 namespace bfly::dataplane {
 
-// Cuts the rows of levels 0..levels-1 into `blocks` equal ranges; the last may be shorter, and
-// there are fewer blocks where there are fewer rows.
+// Cuts the rows of levels 0..levels-1 into `blocks` equal ranges. The last range may be shorter,
+// and if there are fewer rows than `blocks`, there are fewer ranges.
 inline std::vector<NodeBlock> RowBlocks(int levels, Row rows, uint32_t blocks) {
   const Row each = (rows + std::min(blocks, rows) - 1) / std::min(blocks, rows);
   std::vector<NodeBlock> all;
@@ -47,11 +47,11 @@ class BlockMap {
 
   const std::vector<NodeBlock>& blocks() const { return blocks_; }
   int levels() const { return static_cast<int>(of_level_.size()); }
-  // The blocks that have nodes of a level, by row.
+  // The blocks that have nodes of a level, in the order of rows.
   const std::vector<uint32_t>& of_level(int level) const {
     return of_level_[static_cast<size_t>(level)];
   }
-  // By row of a level: where the row's block stands in of_level(level).
+  // For each row of a level: the place of the row's block in of_level(level).
   const uint16_t* places(int level) const {
     return places_[table_of_level_[static_cast<size_t>(level)]].data();
   }
@@ -65,7 +65,7 @@ class BlockMap {
 
   std::vector<NodeBlock> blocks_;
   std::vector<std::vector<uint32_t>> of_level_;
-  std::vector<std::vector<uint16_t>> places_;  // levels that are cut alike share one
+  std::vector<std::vector<uint16_t>> places_;  // levels that are cut alike share a table
   std::vector<size_t> table_of_level_;
 };
 

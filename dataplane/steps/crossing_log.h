@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the packets of a program crossed which links. All that a report says of waiting and of
-// congestion is counted from this log, the same way for every program.
+// When the packets of a program crossed which links. Every figure of waiting and congestion in a
+// report is counted from this log, in the same way for every program.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 namespace bfly::dataplane {
 
 struct Crossing {
-  uint32_t step = 0;  // in which the packet crossed the link, counted from 1; 0: it has not
+  uint32_t step = 0;  // the step in which the packet crossed the link, counted from 1; 0: the
+                      // packet has not crossed it
   uint32_t link = 0;  // within the stage: row of the tail * ports + port
 };
 
-// A packet crosses each hop once at most. Different threads may note crossings of different
-// packets at the same time; who runs a part of a block notes the crossings of the links that leave
-// the block.
+// A packet crosses each hop at most once. Different threads may note crossings of different packets
+// at the same time. The thread that runs a part of a block notes the crossings of the links that
+// leave the block.
 class CrossingLog {
  public:
-  // Memory of a log.
+  // The memory that a log takes.
   static uint64_t Bytes(const Network& network, uint64_t packets) {
     return packets * (static_cast<uint64_t>(network.hops()) * sizeof(Crossing) + sizeof(uint32_t));
   }
 
-  // The network outlives the log. `traffic` is told of everything too; it may be null.
+  // The network outlives the log. Every call is passed on to `traffic`, which may be null.
   CrossingLog(const Network& network, uint64_t packets, PacketTraffic* traffic = nullptr)
       : network_(network),
         traffic_(traffic),
@@ -37,8 +38,8 @@ class CrossingLog {
   const Network& network() const { return network_; }
   uint64_t packets() const { return packets_; }
 
-  // Steps that were over before those that Begin and Cross are told from now on: a program may run
-  // in several runs of a clock, one after the other.
+  // Sets how many steps were over before step 0 of the steps that Begin and Cross are given from
+  // now on. A program may take several runs of a clock, one after the other.
   void set_steps_before(uint64_t steps) { steps_before_ = steps; }
 
   // The packet stands at its input from the end of `step` on.
@@ -67,7 +68,7 @@ class CrossingLog {
   PacketTraffic* const traffic_;
   const uint64_t packets_;
   uint64_t steps_before_ = 0;
-  std::vector<Crossing> crossings_;  // by hop, then by packet
+  std::vector<Crossing> crossings_;  // ordered by hop, then by packet
   std::vector<uint32_t> begins_;
 };
 

@@ -25,7 +25,7 @@ Permutation Renamed(const Permutation& permutation, const std::vector<uint32_t>&
   return renamed;
 }
 
-// log N permutations are a set.
+// A set has log N permutations.
 uint32_t PrioritiesOfSet(const Network& network) {
   return (static_cast<uint32_t>(network.dimension()) << network.extra_hops()) + 1;
 }

@@ -16,17 +16,18 @@ namespace bfly::dataplane {
 // Draws the packets of PacketsOf() one by one. Any thread may draw at any time.
 class PacketDraw {
  public:
-  // `config` is one that CheckExtraStages accepts, and must outlive the PacketDraw.
+  // CheckExtraStages accepts `config`, which must outlive the PacketDraw.
   PacketDraw(const Network& network, const ExtraStagesConfig& config);
 
   // The packet of `input` for a permutation of the sequence, counted from 0.
   ExtraPacket Draw(Row input, uint32_t permutation) const;
 
-  // Calls visit(place, packet) for every packet of `input`. Places count from 0: by priority, and
-  // packets of the same priority by permutation. The calls come in another order.
+  // Calls visit(place, packet) for every packet of `input`. Places count from 0. They order packets
+  // by priority, and packets of the same priority by permutation. The order of the calls is not the
+  // order of the places.
   template <typename Visit>
   void ForEachPlaced(Row input, Visit&& visit) const {
-    // No packet of a set goes behind one of a later set, so each set is placed by itself.
+    // A packet never goes behind a packet of a later set, so each set is placed by itself.
     for (uint32_t first = 0; first < config_.permutations; first += set_) {
       const uint32_t count = std::min(set_, config_.permutations - first);
       const uint64_t least = LeastPriority(first);
@@ -45,12 +46,12 @@ class PacketDraw {
   }
 
  private:
-  // log N permutations are a set. A key holds a place in a set and (log N) 2^r.
+  // A set has log N permutations. A key holds a place in a set and (log N) 2^r.
   static constexpr uint32_t kMostOfASet = 32;
   static_assert(kMaxRows <= uint64_t{1} << kMostOfASet);
   static_assert((uint64_t{kMostOfASet} << kMaxExtraStages) < (uint64_t{1} << 32) / kMostOfASet);
 
-  // Of the packets of a permutation.
+  // The least priority of the packets of a permutation.
   uint64_t LeastPriority(uint32_t permutation) const {
     return config_.order == QueueOrder::kFifo ? 0 : uint64_t{permutation / set_} * priorities_;
   }
@@ -59,9 +60,10 @@ class PacketDraw {
   const Row rows_;
   const int extra_;
   const uint32_t set_;
-  const uint32_t priorities_;          // different ones in a set
-  std::vector<uint64_t> path_to_;      // by output, with no turn in an extra stage
-  std::vector<Permutation> sequence_;  // only the first one if all are the same
+  const uint32_t priorities_;  // how many different priorities a set has
+  // For each output: the path that takes direction 0 in all extra stages.
+  std::vector<uint64_t> path_to_;
+  std::vector<Permutation> sequence_;  // only the first permutation if all are the same
 };
 
 }  // namespace bfly::dataplane

@@ -33,8 +33,9 @@ namespace {
 
 constexpr size_t kRowsPerPart = 32;
 
-// A packet at a node. Order() is what the queues go by: the priority, and of equal ones the round
-// in which the packet crossed its last link. Bit 0 of the path is the direction of the next hop.
+// A packet at a node. Queues are ordered by Order(): by priority, and for equal priorities by the
+// round in which the packet crossed its last link. Bit 0 of the path is the direction of the next
+// hop.
 struct NarrowPacket {
   static bool Fits(const Network& network, uint64_t largest_priority) {
     return network.hops() <= 32 && largest_priority < uint64_t{1} << 32;
@@ -54,7 +55,7 @@ struct NarrowPacket {
 };
 static_assert(sizeof(NarrowPacket) == 16);
 
-// The same for any network and any priority.
+// A packet at a node, for any network and any priority.
 struct WidePacket {
   __extension__ using Key = unsigned __int128;
   static WidePacket Of(const ExtraPacket& packet) {
@@ -73,9 +74,9 @@ struct WidePacket {
 // The packets that crossed one link, by Order().
 struct Crossed {
   size_t first = 0;  // where they stand
-  // How many of them go on in each direction.
+  // How many of these packets go on in each direction.
   std::array<uint32_t, kDirections> toward{};
-  uint32_t last = 0;  // the last round in which one of them crossed
+  uint32_t last = 0;  // the last round in which one of these packets crossed
   size_t count() const { return size_t{toward[0]} + toward[1]; }
 };
 
@@ -103,7 +104,7 @@ class LinkSlots {
     taken_[word] |= free & -free;
     return 64 * word + static_cast<uint32_t>(std::countr_zero(free));
   }
-  // The last slot that is taken. One of them is.
+  // The last slot that is taken. At least one slot is taken.
   uint32_t last() const {
     size_t word = words_ - 1;
     while (taken_[word] == 0) --word;
@@ -112,7 +113,7 @@ class LinkSlots {
 
  private:
   bool full(uint32_t word) const { return ~taken_[word] == 0; }
-  // The first word behind this one that is not full. Every step halves the way for later calls, so
+  // The first word behind `word` that is not full. Every step halves the way for later calls, so
   // that thousands of packets in a queue cost little more than a few.
   uint32_t NotFullBehind(uint32_t word) {
     uint32_t at = word + 1;
@@ -123,18 +124,19 @@ class LinkSlots {
     return at;
   }
 
-  std::vector<uint64_t> taken_;   // 64 slots a word
-  std::vector<uint32_t> behind_;  // by word: if it is full, all words from it to this one are
+  std::vector<uint64_t> taken_;  // 64 slots in each word
+  // For each word: if the word is full, all words from it up to this value are full.
+  std::vector<uint32_t> behind_;
   size_t words_ = 0;
 };
 
-// What a worker works with, and what it found at the outputs and links that it worked through.
+// The memory of a worker, and what it found at the outputs and links that it worked through.
 struct alignas(64) Worker {
   std::array<LinkSlots, kDirections> slots;
   uint64_t latency_sum = 0;
   uint32_t congestion = 0;
   uint32_t node_congestion = 0;
-  std::vector<uint32_t> last;  // by permutation: the step of the last delivery
+  std::vector<uint32_t> last;  // for each permutation: the step of the last delivery
 };
 
 template <typename Packet>
@@ -192,7 +194,8 @@ class LevelByLevel {
     });
   }
 
-  // The packets that came to a node of the level, from one or two links; the lower row first.
+  // The packets that came to a node of the level, from one or two links. The link from the lower
+  // row is first.
   std::array<Crossed, 2> ComeTo(Row row) const {
     if (level_ == 0) return {links_[row], Crossed{}};
     const uint32_t mask = network_.wiring(level_ - 1).mask;
@@ -260,7 +263,8 @@ class LevelByLevel {
     }
   }
 
-  // By Order(); of equal packets those that came over the first link first.
+  // Visits packets by Order(). Among equal packets those that came over the first link are visited
+  // first.
   template <typename Visit>
   void ForEachInOrder(const std::array<Crossed, 2>& came, Visit&& visit) const {
     const Packet* one = here_.data() + came[0].first;
@@ -268,7 +272,7 @@ class LevelByLevel {
     const Packet* two = here_.data() + came[1].first;
     const Packet* const two_end = two + came[1].count();
     while (one != one_end && two != two_end) {
-      // Which of them is first is a matter of chance: a mask instead of a jump.
+      // A branch could not be predicted here, so the code uses a mask instead of a jump.
       const std::ptrdiff_t second = two->Order() < one->Order();
       const Packet* const first = one + ((two - one) & -second);
       two += second;
@@ -309,11 +313,11 @@ class LevelByLevel {
   const Network& network_;
   const ExtraStagesConfig& config_;
   const Row rows_;
-  PageArray<Packet> here_;      // of the level, by link
-  PageArray<Packet> ahead_;     // of the next level
-  std::vector<Crossed> links_;  // into the level: 2 * row of the tail + direction
+  PageArray<Packet> here_;      // the packets of the level, ordered by link
+  PageArray<Packet> ahead_;     // the packets of the next level
+  std::vector<Crossed> links_;  // the links into the level; index 2 * row of the tail + direction
   std::vector<Crossed> links_ahead_;
-  std::vector<size_t> first_;  // by row: where the packets that leave the node stand
+  std::vector<size_t> first_;  // for each row: where the packets that leave the node stand
   Crew crew_;
   std::vector<Worker> workers_;
   std::vector<uint32_t>* const crossings_;

@@ -2,9 +2,9 @@
 // Sequences of permutations on a butterfly with extra random stages (Upfal, Felperin, Snir:
 // Randomized routing with shorter paths, sections 2 to 4).
 //
-// The node model is that of section 4. A node has a buffer for one packet on each incoming link
-// and an unbounded queue on each outgoing link. All nodes act at the same time, on what there was
-// at the start of the step:
+// The node model is that of section 4. A node has a buffer for one packet on each incoming link and
+// an unbounded queue on each outgoing link. All nodes act at the same time, on the state at the
+// start of the step:
 //  * the head of a queue crosses its link if the buffer at the far end was empty;
 //  * a packet in a buffer moves to the queue of its next link, and both buffers of a node may move
 //    to the same queue. The buffer is not filled again in the same step.
@@ -23,12 +23,13 @@
 
 namespace bfly::dataplane {
 
-// Which packet of a queue goes next. Packets that are equal in this go in the order of arrival; of
-// two that arrive in the same step, the one from the lower row goes first.
+// Which packet of a queue goes next. Packets that the order makes equal go in the order of arrival.
+// If two packets arrive in the same step, the packet from the lower row goes first.
 enum class QueueOrder {
   kFifo,
   // Section 3: a packet of the i-th permutation has the priority (ceil(i / log N), R), R uniform in
-  // 0 .. (log N) 2^r. The smaller one goes first, by the first number and then by the second.
+  // 0 .. (log N) 2^r. The packet with the smaller priority goes first; the first number is compared
+  // before the second.
   kPriority,
 };
 
@@ -54,15 +55,15 @@ struct ExtraStagesConfig {
   // kHalfRate has an engine of its own. kOneArrival runs on the step clock and takes longer.
   NodeModel model = NodeModel::kHalfRate;
   QueueOrder order = QueueOrder::kPriority;
-  // t: input i sends one packet for each permutation of the sequence. All of them stand at the
+  // t: input i sends one packet for each permutation of the sequence. All packets stand at the
   // inputs when the run begins.
   uint32_t permutations = 1;
-  // One of PermutationNames(). Every permutation of the sequence is this one.
+  // One of PermutationNames(). Every permutation of the sequence is this permutation.
   std::string permutation = "random";
   // The permutations of the sequence are random and independent. Only if `permutation` is random.
   bool independent = false;
   // If not empty, these permutations of the rows are the sequence, and `permutation` and
-  // `independent` say nothing.
+  // `independent` have no effect.
   std::vector<Permutation> given = {};
   // Processors get random new names, so that a permutation pi becomes s^-1 pi s with the same
   // uniform s for the whole sequence (section 2).
@@ -83,15 +84,16 @@ struct ExtraStagesResult {
   double mean_latency = 0;
   uint64_t max_latency = 0;
   uint32_t congestion = 0;       // the most packets that crossed one link
-  uint32_t node_congestion = 0;  // the most packets that met at one node behind the inputs
+  uint32_t node_congestion = 0;  // the most packets that passed one node behind the inputs
   // finished[f - 1]: the step in which the last packet of the first f permutations was delivered.
   std::vector<uint64_t> finished;
 };
 
-// The packets of a run, by input and then by permutation: what all engines of this model begin
-// with.
+// A packet of a run. All engines of this model begin with the same packets, ordered by input and
+// then by permutation.
 struct ExtraPacket {
-  // The smaller one goes first: ceil(i / log N) - 1 times (log N) 2^r + 1, plus R. 0 under kFifo.
+  // The packet with the smaller priority goes first. The priority is ceil(i / log N) - 1 times (log
+  // N) 2^r + 1, plus R; under kFifo it is 0.
   uint64_t priority = 0;
   uint64_t path = 0;    // bit h is the direction of hop h
   uint32_t number = 0;  // permutation * rows + input, permutations counted from 0
@@ -103,15 +105,16 @@ struct ExtraPacket {
 // butterfly, with extra stages or without.
 absl::Status CheckExtraStages(const Network& network, const ExtraStagesConfig& config);
 
-// sequence[q][input]: the output of input's packet of permutation q. The config is one that
-// CheckExtraStages accepts.
+// sequence[q][input]: the output of input's packet of permutation q. CheckExtraStages accepts the
+// config.
 std::vector<Permutation> PermutationsOf(const Network& network, const ExtraStagesConfig& config);
 uint64_t LargestPriority(const Network& network, const ExtraStagesConfig& config);
-// `workers` share the work; the packets do not depend on it.
+// `workers` threads share the work. The packets do not depend on how many there are.
 std::vector<ExtraPacket> PacketsOf(const Network& network, const ExtraStagesConfig& config);
 
 // Every packet takes random directions in the extra stages and its destination's bits after them.
-// The result is a pure function of the network, the config but for `workers`, and the model above.
+// The result is a pure function of the network, the config except for `workers`, and the model
+// above.
 //
 // `crossings`, if given, gets the step in which each packet crossed each link:
 // (*crossings)[hop * packets + number].

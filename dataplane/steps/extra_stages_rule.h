@@ -23,26 +23,27 @@ class ExtraStagesRule {
   // A packet in a queue. `packet` is its place among PacketsOf.
   struct Waiting {
     uint64_t priority = 0;
-    uint32_t arrival = 0;  // the queue counts them
+    uint32_t arrival = 0;  // the number of this arrival at the queue
     uint32_t packet = 0;
   };
-  // A heap, the packet that goes next at its top.
+  // A heap; the packet that goes next is at its top.
   struct Queue {
     std::vector<Waiting> waiting;
     uint32_t arrivals = 0;
   };
-  // Buffers have the numbers of their links' tails: 0 for the lower row.
+  // A buffer has the number of its link's tail: 0 for the tail in the lower row.
   struct Node {
     Queue queues[kDirections];
     uint32_t buffers[2] = {kNone, kNone};
-    uint32_t coming[2] = {kNone, kNone};  // goes to the buffer at the end of the step
+    // The packet that goes to the buffer at the end of the step.
+    uint32_t coming[2] = {kNone, kNone};
     // kOneArrival: which buffer goes first when both want the queue.
     uint8_t first[kDirections] = {};
-    // kOneArrival at inputs: packets that are not in a queue yet, the last one first.
+    // kOneArrival at inputs: packets that are not in a queue yet, the last packet first.
     std::vector<uint32_t> outside;
   };
   using Message = uint32_t;   // a packet
-  using Answer = bool;        // whether the head took it
+  using Answer = bool;        // whether the head took the packet
   struct Tally : StepTally {  // a move is a packet that crosses a link or leaves a buffer
     uint64_t delivered = 0;
     void operator+=(const Tally& other) {

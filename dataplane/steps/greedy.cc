@@ -11,11 +11,11 @@
 namespace bfly::dataplane {
 namespace {
 
-// The packets for one half of the rows, or all. They meet packets for the other half only at
-// inputs, where the halves have queues and ports of their own, so both halves run by themselves.
+// The packets for one half of the rows, or for all rows. They meet packets for the other half only
+// at inputs, where the halves have queues and ports of their own, so both halves run by themselves.
 struct GreedyPart {
   std::vector<GreedyPacket> packets;
-  std::vector<Row> inputs;  // by packet
+  std::vector<Row> inputs;  // the input of each packet
   uint64_t delivered = 0, moves = 0, steps = 0, latency_sum = 0;
   uint32_t longest = 0;
   StepEnd end = StepEnd::kDone;

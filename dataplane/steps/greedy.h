@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Greedy routing with queues, in exact steps: what waves are compared with.
+// Greedy routing with queues, in exact steps. Waves (waves.h) are compared with it.
 //
 // All packets stand at their inputs when step 0 begins. A node has a queue for each direction,
-// first come first served; of packets that come in one step, those of lower rows come first. In a
-// step a node sends the first c packets of each queue, or all if there are fewer, c = multiplicity:
-// packet k of them over port (step + k) mod c of the direction. Outputs take every packet. A node
-// behind the inputs refuses packets while it holds `queue` of them, and packets that it sends in
-// the same step still count. A packet that is refused stays where it is in its queue.
+// first come first served. Packets that come in one step join the queue in the order of the rows
+// that they come from. In a step a node sends the first c packets of each queue, or all if there
+// are fewer, where c = multiplicity. The k-th of these packets leaves over port (step + k) mod c of
+// the direction. Outputs take every packet. A node behind the inputs refuses packets while it holds
+// `queue` of them, and packets that it sends in the same step still count. A packet that is refused
+// stays where it is in its queue.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ namespace bfly::dataplane {
 inline constexpr uint64_t kMaxGreedyPackets = uint64_t{1} << 28;  // 8 bytes each
 
 struct GreedyConfig {
-  // The outputs of the packets of input 0, in their order, then those of input 1, and so on: the
-  // same number of packets for every input, at most kMaxGreedyPackets in all.
+  // The outputs of the packets of input 0 in the order of the packets, then of the packets of input
+  // 1, and so on. Every input has the same number of packets. At most kMaxGreedyPackets in total.
   std::vector<Row> destinations;
   uint32_t queue = 0;       // 0: no limit
   uint64_t step_limit = 0;  // 0: no limit. Every run ends, because every step moves a packet
@@ -40,11 +41,12 @@ struct GreedyResult {
   StepEnd end = StepEnd::kDone;
 };
 
-// Greedy routing is defined on the same networks as waves (waves.h). InvalidArgument says why not.
+// Greedy routing is defined on the same networks as waves (waves.h). InvalidArgument says why the
+// network cannot be used.
 absl::Status CheckGreedyNetwork(const Network& network);
 
-// Results do not depend on the number of workers,
-// of which at most two share the work. InvalidArgument names the field that is wrong.
+// Results do not depend on the number of workers. At most two workers share the work.
+// InvalidArgument names the wrong field.
 absl::StatusOr<GreedyResult> RunGreedy(const Network& network, const GreedyConfig& config,
                                        Crew& crew);
 

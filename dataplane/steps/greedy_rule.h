@@ -13,10 +13,10 @@
 
 namespace bfly::dataplane {
 
-// A packet of the run. The node that holds it has it in one of its two queues.
+// A packet of the run. The node that holds the packet has it in one of its two queues.
 struct GreedyPacket {
   Row destination = 0;
-  uint32_t next = 0;  // the packet behind it
+  uint32_t next = 0;  // the packet behind this one in the queue
 };
 
 // kLimited: nodes behind the inputs refuse packets while they hold as many as they may.
@@ -29,7 +29,7 @@ class GreedyRule {
   struct Queues {
     uint32_t first[kDirections] = {kNone, kNone};
     uint32_t last[kDirections] = {kNone, kNone};
-    uint32_t held = 0;  // packets, those included that are on their way to a head that may refuse
+    uint32_t held = 0;  // packets, including packets on their way to a head that may refuse them
   };
   struct LimitedQueues : Queues {
     uint32_t back[kDirections] = {kNone, kNone};  // the packet that came back last in this step
@@ -55,8 +55,8 @@ class GreedyRule {
   };
   static constexpr bool kAnswersAtOnce = kLimited;
 
-  // `packets` outlives the rule; nodes link the packets that they hold. `limit` is what a node
-  // behind the inputs may hold.
+  // `packets` outlives the rule; nodes link the packets that they hold. `limit` is how many packets
+  // a node behind the inputs may hold.
   GreedyRule(const Network& network, std::vector<GreedyPacket>& packets, uint32_t limit)
       : levels_(network.dimension()),
         degree_(static_cast<uint32_t>(network.multiplicity())),
@@ -111,7 +111,7 @@ class GreedyRule {
     return node.refused;
   }
 
-  // Packets that come back stand before all others, in their old order.
+  // Packets that come back stand before all other packets, in the order in which they left.
   void Settle(const At&, Node& node, int port, const Answer& refused,
               Tally&) const requires kLimited {
     if (refused == kNone) {

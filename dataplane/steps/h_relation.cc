@@ -50,7 +50,7 @@ std::vector<int> FewestNeighbours(const Network& network, const HRelationRule& r
   return fewest;
 }
 
-// What W and the messages over a link are held against.
+// The bounds with which W and the messages over a link are compared.
 struct Bounds {
   uint64_t h_bar = 1;
   bool papers = false;
@@ -125,7 +125,7 @@ void Add(const HRelationWave& wave, HRelationResult& result) {
   result.steps += wave.clock().step();
 }
 
-// Adds what stands at the nodes when a wave has ended.
+// Adds the figures that nodes hold when a wave has ended.
 void AddNodes(const Network& network, const HRelationWave& wave, std::vector<uint64_t>& passed,
               HRelationResult& result) {
   for (int level = 0; level <= network.stages(); ++level) {
@@ -137,7 +137,7 @@ void AddNodes(const Network& network, const HRelationWave& wave, std::vector<uin
   }
 }
 
-// Checks that the wave's messages have arrived where they were to go, and counts them.
+// Checks that the wave's messages have arrived at their destinations, and counts them.
 absl::Status AddDelivered(const Relation& relation, const HRelationRule& rule,
                           const HRelationConfig& config, HRelationResult& result) {
   // Rows of one splitter of the last level have the same number after this shift.
@@ -277,7 +277,7 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
   HRelationCharge charge{network.dimension(), bounds.h_bar,  result.link_congestion,
                          config.iterations,   config.rounds, config.message_bits};
   const auto waves_run = static_cast<uint64_t>(result.waves);
-  // Every wave streams its messages by itself.
+  // Every wave streams its own messages.
   result.bit_time = charge.BitTime(result.stages) + (waves_run - 1) * charge.BitTime(0);
   result.word_time = charge.WordTime(result.stages) + (waves_run - 1) * charge.WordTime(0);
   charge.batch = bounds.batch;

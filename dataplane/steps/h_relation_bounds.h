@@ -25,9 +25,9 @@ uint64_t PaperHBar(int d, uint32_t h, int r);
 //
 // Entry 0 is Pow2Gt(h). A node of level c + 1 gets at most ceil(W / r) buffers over each of its 2 d
 // links from inputs with W <= h (a power of two; h stands for max(h, R) again), and for each larger
-// weight W at most one batch of ceil(W / r): all inputs that ask for it begin in the same stage and
-// the set of those that ask only shrinks, so an input that asks alone is the only one that ever
-// asked there. r_of_level[c] is the fewest neighbours that an input of level c divides a batch
+// weight W at most one batch of ceil(W / r): all inputs that ask for the batch begin in the same
+// stage, and the set of inputs that ask only shrinks, so an input that asks alone is the only input
+// that asked there. r_of_level[c] is the fewest neighbours that an input of level c divides a batch
 // among, R or fewer where there are parallel edges. If all of them are R > 4, no entry exceeds
 // PaperHBar (Lemma 3). Entries stop growing at 2^40.
 std::vector<uint64_t> WeightBounds(int d, uint32_t h, int r, const std::vector<int>& r_of_level);
@@ -36,8 +36,8 @@ std::vector<uint64_t> WeightBounds(int d, uint32_t h, int r, const std::vector<i
 // i + 1 + log(N / 2^i) / log(1 / rho), plus log N. 0 <= rho < 1.
 double StagesOfTheorem2(int log_rows, double rho);
 
-// What the algorithm takes in time. `batch` is the largest number of messages that cross one link,
-// either the bound ceil(h-bar / r) or what was measured.
+// How much time the algorithm takes. `batch` is the largest number of messages that cross one link,
+// either the bound ceil(h-bar / r) or the measured number.
 struct HRelationCharge {
   int log_rows = 0;
   uint64_t h_bar = 1;
@@ -51,7 +51,7 @@ struct HRelationCharge {
   // message (proof of Theorem 1).
   uint64_t BitsOfStage() const;
   // All bit steps: the stages until the first bit of every message has arrived, and then two bits
-  // of each message at a time until X bits have.
+  // of each message at a time until X bits have arrived.
   uint64_t BitTime(uint64_t stages) const;
   // All word steps in words of log N bits: the bits of a stage packed into words, and
   // batch * ceil(X / log N) words of the messages themselves.

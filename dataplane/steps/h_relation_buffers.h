@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffers of the nodes of an h-relation (h_relation_rule.h), their division among neighbours,
-// and which neighbours a node has. Buffers of one node are in no order, so those that are assigned
-// to one neighbour are a chain of messages and a number of ghosts.
+// and which neighbours a node has. The buffers of a node have no order, so the buffers that are
+// assigned to one neighbour are a chain of messages and a number of ghosts.
 //
-// Where the paper says "any", the choice here is: the r neighbours of the lowest ports (among those
-// that granted); buffers are assigned to them in turn, messages in the order of their arrival and
-// then ghosts; an arrival takes the place of a ghost of the neighbour that has the most ghosts (of
-// the lowest port among several), and the ghost that is deleted is of the neighbour that has the
-// most (of the highest port among several).
+// Where the paper says "any", the choice here is: the r neighbours of the lowest ports (among the
+// neighbours that granted); buffers are assigned to them in turn, messages in the order of their
+// arrival and then ghosts; an arrival takes the place of a ghost of the neighbour that has the most
+// ghosts (of the lowest port among several), and the ghost that is deleted is of the neighbour that
+// has the most (of the highest port among several).
 //
-// All methods are const, because all nodes share the object: what they change belongs to the node,
-// or to the message, that they are called for.
+// All methods are const, because all nodes share the object. A method changes only what belongs to
+// the node or the message for which it is called.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,11 @@ class HRelationBuffers {
   // The network outlives the object. `r` is R.
   HRelationBuffers(const Network& network, HRelationLevels levels, int r, size_t messages);
 
-  // Forgets what nodes held. A node's slots mean something once its neighbours are chosen.
+  // Forgets what nodes held. A node's slots have a meaning only once its neighbours are chosen.
   void Reset();
 
   // The distinct neighbours of a side: bit p stands for port p of the direction, which is the
-  // lowest that leads to that neighbour.
+  // lowest port that leads to that neighbour.
   uint16_t Neighbours(const At& at, int direction) const {
     return neighbours_[SideIndex(at, direction)];
   }
@@ -42,21 +42,21 @@ class HRelationBuffers {
     return &slots_[SideIndex(at, direction) * static_cast<size_t>(slots_of_side_)];
   }
   uint32_t next(uint32_t message) const { return next_[message]; }
-  // Links that a message has crossed, and where it came to the end of the run.
+  // How many links a message has crossed, and the row at which it ended its run.
   int crossed(uint32_t message) const { return crossed_[message]; }
   Row arrived_at(uint32_t message) const { return arrived_at_[message]; }
   void Cross(uint32_t message) const { ++crossed_[message]; }
   void Arrive(uint32_t message, Row row) const { arrived_at_[message] = row; }
 
   void Append(MessageChain& chain, uint32_t message) const;
-  // Sets F and takes the r lowest of the neighbours in `from`.
+  // Sets F and chooses the r lowest neighbours of those in `from`.
   void Choose(const At& at, HRelationSide& side, int direction, uint16_t from) const;
   // Assigns the full buffers of a side to its neighbours.
   void Divide(const At& at, HRelationSide& side, int direction) const;
   // Puts an arrival in place of a ghost.
   void Store(const At& at, HRelationSide& side, int direction, uint32_t message,
              HRelationTally& tally) const;
-  // Puts an arrival to the neighbour whose turn it is.
+  // Assigns an arrival to the neighbour whose turn it is.
   void StoreGreedily(const At& at, HRelationNode& node, int direction, uint32_t message) const;
   // Deletes ghosts until `target` are left. Returns how many it deleted.
   uint32_t KeepGhosts(const At& at, HRelationSide& side, int direction, uint32_t target) const;
@@ -74,9 +74,9 @@ class HRelationBuffers {
   const int multiplicity_;
   const int r_;
   const int slots_of_side_;
-  std::vector<uint16_t> neighbours_;  // by level, row and direction
+  std::vector<uint16_t> neighbours_;  // one for each level, row and direction
   mutable std::vector<HRelationSlot> slots_;
-  // By message.
+  // One entry for each message.
   mutable std::vector<uint32_t> next_;
   mutable std::vector<uint8_t> crossed_;
   mutable std::vector<Row> arrived_at_;

@@ -10,7 +10,7 @@ namespace {
 
 uint32_t CeilOf(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
-// Messages by the row that holds them.
+// For each row: the messages that it holds.
 using Held = std::vector<std::vector<uint32_t>>;
 
 uint32_t MostHeld(const Held& held) {
@@ -30,7 +30,7 @@ struct Packs {
 Packs Pack(const Held& held, const std::vector<Row>& destinations, int shift, uint32_t most) {
   Packs packs;
   const Row mask = (Row{1} << shift) - 1;
-  std::vector<Row> turn(held.size() >> shift);  // of the rows of a group, by group
+  std::vector<Row> turn(held.size() >> shift);  // for each group: counts the turns of its rows
   packs.relation.first.push_back(0);
   packs.first.push_back(0);
   for (const std::vector<uint32_t>& row : held) {

@@ -3,14 +3,14 @@
 // outputs travel packed together (Pietracaprina 1997, end of the proof of Theorem 1;
 // docs/h-relations.md).
 //
-// A round crosses `columns` columns of splitters (epsilon log N of the paper). Before it the rows
-// form blocks of N / 2^i rows, i columns having been crossed, and a block consists of
+// A round crosses `columns` columns of splitters (epsilon log N of the paper). Before a round in
+// which i columns have been crossed, the rows form blocks of N / 2^i rows, and a block consists of
 // G = 2^columns groups of consecutive rows. Every row packs the messages that it holds for a group
-// into packs of at most B = ceil(m / G) messages, m the most messages that a row holds or is to
-// receive. So a row sends at most 2 G packs, and a group of k rows gets at most 2 G k. The packs of
-// a group are meant for its rows in turn, which makes a 2G-relation, but the round ends in the
-// column of the groups: a pack stays at the row of the group at which it is. There it is unpacked,
-// and the group is a block of the next round. In the last round a group is one row.
+// into packs of at most B = ceil(m / G) messages, where m is the most messages that a row holds or
+// receives in the end. So a row sends at most 2 G packs, and a group of k rows gets at most 2 G k.
+// The packs of a group are meant for its rows in turn, which makes a 2G-relation, but the round
+// ends in the column of the groups: a pack stays at the row of the group at which it is. There it
+// is unpacked, and the group is a block of the next round. In the last round a group is one row.
 #pragma once
 
 #include <cstdint>
@@ -26,35 +26,36 @@
 namespace bfly::dataplane {
 
 struct PackedRound {
-  int first_level = 0;  // columns first_level..last_level-1 are crossed
+  int first_level = 0;  // the round crosses columns first_level..last_level-1
   int last_level = 0;
   uint32_t most_held = 0;  // m: messages that a row holds before the round, or receives in the end
   uint32_t pack = 0;       // B: messages in a pack, at most
-  // The run with packs for messages, of at most B (X + log N) bits. Its h is 2 G.
+  // The run that routes packs as messages of at most B (X + log N) bits. Its h is 2 G.
   HRelationResult result = {};
 };
 
 struct PackedHRelationResult {
   std::vector<PackedRound> rounds =
-      {};  // the last one is the one that did not finish, if `trouble`
+      {};  // if `trouble` is set, the last round is the one that did not finish
   uint64_t messages = 0;
-  uint64_t delivered = 0;  // at the rows that they were for
+  uint64_t delivered = 0;  // messages delivered at the rows that they were for
   bool finished = false;
-  std::string trouble = {};  // empty if finished, else the round and why
-  // Sums over the rounds.
+  // Empty if the run finished; otherwise the round that failed and the reason.
+  std::string trouble = {};
+  // The next three are sums over the rounds.
   uint64_t stages = 0;
   uint64_t bit_time = 0;
   uint64_t word_time = 0;
-  // The largest of a round.
+  // The next three are the largest of a round.
   uint64_t congestion = 0;  // packs through one node, in one wave
   uint64_t storage_bits = 0;
   uint64_t storage_words = 0;
 };
 
-// Routes the relation in rounds of `columns` columns each, 1..log N; the last round may have fewer.
-// config.h bounds what an input sends and an output receives. config.log and
-// config.active_rows_only must not be set, and packs may have 2^20 bits at most. Errors are those
-// of RunHRelation, of any round; InvalidArgument also names `columns`.
+// Routes the relation in rounds of `columns` columns each, 1..log N; the last round may have fewer
+// columns. config.h bounds what an input sends and an output receives. config.log and
+// config.active_rows_only must not be set, and packs may have 2^20 bits at most. The errors are
+// those of RunHRelation, in any round; InvalidArgument also names `columns`.
 absl::StatusOr<PackedHRelationResult> RunPackedHRelation(const Network& network,
                                                          const Relation& relation,
                                                          const HRelationConfig& config, int columns,

@@ -14,10 +14,10 @@
 //            are left; the head puts the messages in place of ghosts and deletes ghosts in excess.
 //            (Phase 2, step 1)
 //
-// r is min(R, the distinct neighbours on that side). Parallel edges count as one neighbour, the one
-// of the lowest port. In the levels from `greedy_from` on, nodes know neither flags nor ghosts and
-// send what they hold to the first r neighbours in turn. If nodes with different r ask an output
-// for the same W, the output reserves the largest of their batches.
+// r is min(R, the distinct neighbours on that side). Parallel edges count as one neighbour, the
+// neighbour of the lowest port. In the levels from `greedy_from` on, nodes know neither flags nor
+// ghosts and send what they hold to the first r neighbours in turn. If nodes with different r ask
+// an output for the same W, the output reserves buffers for the largest of their batches.
 #pragma once
 
 #include <bit>
@@ -55,10 +55,11 @@ class HRelationRule {
         small_weight_(small_weight),
         buffers_(network, levels, r, relation.destinations.size()) {}
 
-  // What W of the nodes of the levels from `first` on is held against (Tally::above_bound).
+  // Sets the bounds with which W of the nodes is compared, one for each level from `first` on
+  // (Tally::above_bound).
   void set_weight_bounds(std::vector<uint64_t> bounds) { weight_bounds_ = std::move(bounds); }
 
-  // Notes when messages cross links. The log outlives the rule; null: none.
+  // The log notes when messages cross links. It outlives the rule. Null: no log.
   void set_log(CrossingLog* log) { log_ = log; }
 
   HRelationStep& now() { return now_; }
@@ -76,7 +77,7 @@ class HRelationRule {
   void Give(Row row, Node& node, uint32_t message) const;
   // Sets W after all messages of the node were given.
   void Begin(Node& node, Tally& tally) const;
-  // Whether the node has to ask, and has not got permission yet.
+  // Whether the node has to ask and has no permission yet.
   bool Asks(const Side& side) const { return !side.flag && side.weight > small_weight_; }
   // Sets F of a side whose requests are refused for ever: the node takes its first r neighbours.
   void Force(const At& at, Node& node, int direction, Tally& tally) const;

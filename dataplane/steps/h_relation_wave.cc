@@ -114,7 +114,7 @@ void HRelationWave::DealWithStuck(size_t of_class) {
   }
 }
 
-// One iteration of Phase 1, step 2. Returns whether another one can change anything.
+// One iteration of Phase 1, step 2. Returns whether another iteration can change anything.
 bool HRelationWave::Iterate(int iteration) {
   rule_.now() = {stage_, HRelationPart::kRequest, iteration, false};
   CountBlocked();

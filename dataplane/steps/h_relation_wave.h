@@ -16,12 +16,12 @@ namespace bfly::dataplane {
 
 class HRelationWave {
  public:
-  // Takes the relation's messages to rows that are `wave` modulo `modulus`. The rule is reset.
+  // Takes the relation's messages to rows that equal `wave` modulo `modulus`. The rule is reset.
   HRelationWave(const Network& network, const Relation& relation, HRelationRule& rule,
                 const HRelationConfig& config, uint32_t wave, uint32_t modulus, Crew& crew);
 
-  // Runs one stage. Returns false if that was the last: all messages are delivered, or the wave
-  // makes no progress.
+  // Runs one stage. Returns false if that was the last stage: all messages are delivered, or the
+  // wave makes no progress.
   bool Stage();
 
   uint64_t stages() const { return stage_; }
@@ -35,10 +35,10 @@ class HRelationWave {
   const StepClock<HRelationRule>& clock() const { return clock_; }
 
  private:
-  // The nodes of one splitter, side and W that ask.
+  // The nodes that ask with the same splitter, side and W.
   struct Class {
     StuckReport report;
-    uint32_t begun = 0;  // nodes when the level was reached
+    uint32_t begun = 0;  // how many nodes asked when the level was reached
     bool moved = true;   // one of the nodes got permission in this iteration
   };
   struct Blocked {
@@ -58,7 +58,7 @@ class HRelationWave {
   const HRelationConfig& config_;
   const uint32_t wave_;
   StepClock<HRelationRule> clock_;
-  HRelationRule::Tally driven_;  // what happened outside of steps
+  HRelationRule::Tally driven_;  // the tally of what happened outside of steps
   uint64_t messages_ = 0;
   uint64_t stage_ = 0;
   uint64_t blocked_after_a_stage_ = 0;

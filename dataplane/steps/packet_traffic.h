@@ -12,8 +12,8 @@
 
 namespace bfly::dataplane {
 
-// Of one block. Who runs a part of the block writes it; between the parts the thread that drives
-// the program does.
+// The traffic of one block. The thread that runs a part of the block writes it; between the parts
+// the thread that drives the program writes it.
 struct BlockTraffic {
   struct Beginning {
     uint32_t packet = 0;
@@ -26,11 +26,12 @@ struct BlockTraffic {
     uint32_t packet = 0;
   };
   // Blocks share no cache line.
-  alignas(64) uint64_t begun = 0;     // packets put at inputs of the block
-  std::vector<Beginning> beginnings;  // of these packets, if somebody asks for them
-  std::vector<Crossing> crossings;    // of links that leave nodes of the block
-  uint64_t last_step = 0;             // of any crossing; counted from 1
-  // Who has taken the rest over says so.
+  alignas(64) uint64_t begun = 0;  // packets put at inputs of the block
+  // The beginnings of these packets, if set_lists_beginnings(true) was called.
+  std::vector<Beginning> beginnings;
+  std::vector<Crossing> crossings;  // crossings of links that leave nodes of the block
+  uint64_t last_step = 0;           // the step of the last crossing, counted from 1
+  // Call it after the traffic has been read.
   void Clear() {
     begun = 0;
     beginnings.clear();
@@ -40,7 +41,7 @@ struct BlockTraffic {
 
 class PacketTraffic {
  public:
-  // The network outlives the object. `blocks` are a crew's.
+  // The network outlives the object. `blocks` are the blocks of a crew.
   PacketTraffic(const Network& network, const std::vector<NodeBlock>& blocks)
       : network_(network),
         map_(network.hops() + 1, network.rows(), blocks),
@@ -49,7 +50,8 @@ class PacketTraffic {
   const BlockMap& map() const { return map_; }
   BlockTraffic& of_block(size_t block) { return of_block_[block]; }
 
-  // Call it between runs: whether a block lists the packets that begin, besides their number.
+  // Sets whether a block lists the packets that begin, and not only counts them. Call it between
+  // runs.
   void set_lists_beginnings(bool lists) { lists_beginnings_ = lists; }
 
   void Begin(uint64_t packet, Row input) {

@@ -53,7 +53,7 @@ absl::Status CheckMemory(const Network& network, uint64_t packets) {
       kMaxRouteBytes / CrossingLog::Bytes(network, network.rows()), " fits) or fewer rows"));
 }
 
-// The first level of which every node is down; -1: there is none.
+// The first level whose nodes are all down; -1: there is no such level.
 int LevelDown(const FaultSet& faults) {
   const Network& network = faults.network();
   std::vector<uint32_t> down(static_cast<size_t>(network.levels()));

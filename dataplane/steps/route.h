@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one of the packet algorithms for given packets on a network and tells what happened on the
-// way: how long it took, what crossed which link, and which packets waited where.
+// Runs a step program for given packets on a network and reports what happened on the way: how long
+// the run took, what crossed which link, and which packets waited where.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,23 @@ struct RouteRequest {
   Relation relation;
   uint32_t h = 0;  // if not 0, the packets must be an h-relation
   uint64_t seed = 0;
-  // The run ends with a report after so many steps; 0: when it is done, or makes no progress.
+  // The run ends with a report after at most this many steps. 0: it ends when it is done or makes
+  // no progress.
   uint64_t max_steps = 0;
   uint32_t waves = 1;                        // waves: L
   uint32_t buffer = 4;                       // store_and_forward
   uint32_t queue_limit = 0;                  // greedy: GreedyConfig::queue; 0: no limit
   QueueOrder order = QueueOrder::kPriority;  // extra_stages
-  HRelationConfig h_relation = {};           // h_relation; its h is that of the relation
+  HRelationConfig h_relation = {};           // h_relation; its h is the h of the relation
 };
 
 // The packets that stood at the nodes of one level.
 struct LevelWaits {
-  uint64_t packets = 0;       // that stood there
-  uint64_t waited = 0;        // of these, those that left later than in the first step in which the
-                              // model lets a packet leave that meets no other
-  uint64_t waited_steps = 0;  // of all of them
-  uint64_t most_steps = 0;    // of one packet
+  uint64_t packets = 0;  // packets that stood at the level
+  // packets that left later than the model lets a packet leave that meets no other packet
+  uint64_t waited = 0;
+  uint64_t waited_steps = 0;  // the steps by which they left later, summed over all packets
+  uint64_t most_steps = 0;    // the steps by which one packet left later, at most
 };
 
 // Part of a run that begins when the part before it is over.
@@ -57,28 +58,33 @@ struct RouteReport {
   uint64_t delivered = 0;
   // Packets that were not sent, because their input, or every path to their output, is faulty.
   uint64_t left_out = 0;
-  std::vector<Row> faulty_inputs;   // of packets that were left out, ascending
-  std::vector<Row> faulty_outputs;  // the outputs that no input reaches of packets left out
-  uint64_t faulty_switches = 0;     // not down, and faulty by the rule (faulty_switches.h)
+  std::vector<Row> faulty_inputs;  // the inputs of packets that were left out, ascending
+  // The outputs of packets that were left out and that no input reaches.
+  std::vector<Row> faulty_outputs;
+  // Switches that are not down, but faulty by the rule (faulty_switches.h).
+  uint64_t faulty_switches = 0;
   // Whether every packet that was sent has arrived. If not, `trouble` says why.
   bool finished = false;
   std::string trouble;
   uint64_t steps = 0;
-  // What the algorithm counts besides steps: phases of waves, stages of an h-relation; 0: nothing.
+  // What the program counts besides steps: phases of waves, stages of an h-relation. 0: it counts
+  // only steps.
   uint64_t phases = 0;
-  std::vector<WaveSummary> waves;  // of waves and h_relation
-  double mean_latency = 0;         // steps from the begin of a packet's wave to its delivery
+  std::vector<WaveSummary> waves;  // filled in by the programs waves and h_relation
+  double mean_latency = 0;         // steps from the beginning of a packet's wave to its delivery
   uint64_t max_latency = 0;
   uint32_t congestion = 0;                 // the most packets that crossed one link
-  std::vector<uint32_t> stage_congestion;  // the same by hop
-  std::vector<LevelWaits> levels;          // by hop: of the nodes before it
+  std::vector<uint32_t> stage_congestion;  // for each hop: the most packets that crossed one link
+  std::vector<LevelWaits> levels;          // for each hop: the waits at the nodes before the hop
 
-  // How the packets stood over time. Sample s is taken after step s * steps_a_sample.
+  // Where the packets stood over time. Sample s is taken after step s * steps_a_sample.
   uint64_t steps_a_sample = 1;
   uint64_t samples = 0;
-  // By sample, then by level 0..hops: packets at the level; the last one is delivered packets.
+  // For each sample and then each level 0..hops: how many packets were at the level. At level hops
+  // these are the delivered packets.
   std::vector<uint64_t> standing;
-  // Of the level that RunOptions names, by sample and then by row.
+  // For the level that RouteOptions::level names, for each sample and then each row: how many
+  // packets stood there.
   std::vector<uint32_t> standing_of_level;
 };
 
@@ -88,34 +94,34 @@ struct RouteOptions {
   // The crew that takes the steps. Null: a crew of `workers` threads, made for the run.
   Crew* crew = nullptr;
   int workers = 1;
-  // Is told what the packets do, block by block of the crew. May be null.
+  // Gets what the packets do, for each block of the crew. May be null.
   PacketTraffic* traffic = nullptr;
-  // Is filled in with where every packet was. May be null.
+  // Filled in with where every packet was. May be null.
   RouteRecording* recording = nullptr;
-  // On stage workers every packet has a frame of so many bytes; 0: none. RunRoute does not look at
-  // it.
+  // On stage workers every packet has a frame of this many bytes. 0: packets have no frames.
+  // RunRoute ignores the field.
   uint32_t frame_bytes = 0;
 };
 
 inline constexpr int kMaxRouteWorkers = 256;
-// What a run may remember of its packets.
+// The memory that a run may use to follow its packets.
 inline constexpr uint64_t kMaxRouteBytes = uint64_t{1} << 30;
 
-// One algorithm that can be run.
+// One step program that RunRoute can run.
 struct RouteProgram {
   absl::string_view name;
   absl::string_view about;
-  absl::string_view networks;  // on which it is defined
+  absl::string_view networks;  // the networks on which it is defined
 };
 const std::vector<RouteProgram>& AllRoutePrograms();
 
-// The result does not depend on who takes the steps. `faults` is about the same network.
-// InvalidArgument: there is no such program, it is not defined on the network, a field is wrong, or
-// the packets are not what the program takes; the message names the field or the row.
-// FailedPrecondition: faults leave nothing to send. ResourceExhausted: more than kMaxRouteBytes,
-// or than a recording has room for.
-// A run that makes no progress or reaches max_steps is not an error: `finished` is false. Nothing
-// is said of what is returned after options.crew has given up.
+// The result does not depend on which crew takes the steps. `faults` is about the same network.
+// InvalidArgument: there is no such program, the program is not defined on the network, a field is
+// wrong, or the program does not take such packets; the message names the field or the row.
+// FailedPrecondition: faults leave no packet to send. ResourceExhausted: more than kMaxRouteBytes,
+// or than a recording has room for. A run that makes no progress or reaches max_steps is not an
+// error: `finished` is false. If options.crew gives up, the report is undefined and the caller must
+// not use it.
 absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& network,
                                      const FaultSet& faults, const RouteRequest& request,
                                      const RouteOptions& options);

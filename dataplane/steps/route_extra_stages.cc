@@ -74,7 +74,7 @@ class LoggedExtraStagesRule : public ExtraStagesRule {
   const std::vector<uint32_t>& numbers_;
 };
 
-// For a crew whose workers own nodes: the same rule by the step clock.
+// Runs the same rule by the step clock, for a crew whose workers own nodes.
 absl::Status RunInSteps(RouteRun& run, const ExtraStagesConfig& config) {
   const std::vector<ExtraPacket> packets = PacketsOf(run.network, config);
   std::vector<uint32_t> numbers;

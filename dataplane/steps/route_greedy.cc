@@ -12,14 +12,14 @@ namespace {
 
 constexpr int kMostPorts = kDirections * kMaxMultiplicity;
 
-// A head that may refuse answers without the number of the packet that it took, so the tail
-// remembers what it has sent.
+// The answer of a head that may refuse does not have the number of the packet that it took, so the
+// tail remembers what it has sent.
 template <bool kLimited>
 class LoggedGreedyRule : public GreedyRule<kLimited> {
  public:
   using Base = GreedyRule<kLimited>;
   struct SendingNode : Base::Node {
-    std::array<uint32_t, kMostPorts> sent;  // by port
+    std::array<uint32_t, kMostPorts> sent;  // the packet sent over each port
   };
   using Node = std::conditional_t<kLimited, SendingNode, typename Base::Node>;
 

@@ -79,7 +79,7 @@ void ForStays(const CrossingLog& log, int level, uint64_t steps_a_sample, Mark&&
   }
 }
 
-// Where a packet stands at a level.
+// The row where a packet stands at a level.
 Row RowAt(const RouteRun& run, const std::vector<Row>& input, int level, uint64_t packet) {
   if (level == 0) return input[packet];
   const uint32_t link = run.log.at(level - 1, packet).link;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of route.h are made of, one file each.
+// The parts of a program of route.h. Each program has a file of its own.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace bfly::dataplane {
 
-// A run on its way. The program fills in what only it knows: `steps`, `phases`, `waves`, `trouble`.
-// What the log tells is counted afterwards.
+// A run on its way. The program fills in the figures that only it knows: `steps`, `phases`,
+// `waves`, `trouble`. The figures that the log tells are counted afterwards.
 struct RouteRun {
   const Network& network;
   const RouteRequest& request;
   const RouteOptions& options;
   const FaultSet& faults;
   Crew& crew;
-  // By packet: whether it takes part. Programs that refuse faults send all packets.
+  // For each packet: whether it takes part. Programs that refuse faults send all packets.
   std::vector<bool> sent;
   CrossingLog log;
   RouteReport report;
@@ -29,7 +29,7 @@ struct RouteRun {
 struct RouteProgramRun {
   RouteProgram program;
   bool around_faults = false;  // whether it is defined on networks with faults
-  // Steps from one crossing of a packet to the next at the soonest.
+  // The fewest steps from one crossing of a packet to its next crossing.
   uint64_t steps_a_hop = 1;
   // Refuses networks, fields and packets.
   absl::Status (*check)(const Network&, const RouteRequest&) = nullptr;
@@ -42,7 +42,7 @@ RouteProgramRun HRelationRoute();
 RouteProgramRun ExtraStagesRoute();
 RouteProgramRun StoreAndForwardRoute();
 
-// Counts what the log tells into the report.
+// Counts the crossings in the log and fills in the report.
 void Summarize(const RouteProgramRun& program, RouteRun& run);
 
 }  // namespace bfly::dataplane

@@ -9,7 +9,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// A packet is its destination to the rule; the log knows it by its number.
+// The rule identifies a packet by its destination, the log by its number.
 class LoggedWavesRule : public WavesRule<uint32_t> {
  public:
   LoggedWavesRule(const WaveWiring& wiring, CrossingLog& log, const std::vector<uint32_t>& number)
@@ -22,7 +22,7 @@ class LoggedWavesRule : public WavesRule<uint32_t> {
 
  private:
   CrossingLog& log_;
-  const std::vector<uint32_t>& number_;  // by destination
+  const std::vector<uint32_t>& number_;  // the packet for each destination
 };
 
 absl::Status CheckWavesRoute(const Network& network, const RouteRequest& request) {
@@ -40,8 +40,8 @@ absl::Status CheckWavesRoute(const Network& network, const RouteRequest& request
       "destinations: a wave takes one packet an input and one an output: ", status.message()));
 }
 
-// One wave after the other. number[destination] is the packet for it, UINT32_MAX: none, and
-// input[destination] the row that sends it.
+// Runs one wave after the other. number[destination] is the packet for a destination (UINT32_MAX:
+// no packet), and input[destination] is the row that sends it.
 void TakeWaves(RouteRun& run, const std::vector<uint32_t>& number, const std::vector<Row>& input,
                StepClock<LoggedWavesRule>& clock) {
   const auto phase = static_cast<uint64_t>(run.network.ports());
@@ -78,8 +78,8 @@ void TakeWaves(RouteRun& run, const std::vector<uint32_t>& number, const std::ve
   }
 }
 
-// A wave whose packets all see links to sound switches always moves: of the packets that are
-// nearest to the outputs, each meets an empty node.
+// A wave whose packets all see links to sound switches always moves: every packet among those
+// nearest to the outputs meets an empty node.
 absl::Status RunWavesRoute(RouteRun& run) {
   FaultSet faults = run.faults;
   if (!faults.empty()) {
@@ -91,8 +91,8 @@ absl::Status RunWavesRoute(RouteRun& run) {
   const absl::StatusOr<WaveWiring> wiring = WaveWiring::Make(run.network, &faults);
   if (!wiring.ok()) return wiring.status();
   const Relation& relation = run.request.relation;
-  std::vector<uint32_t> number(run.network.rows(), UINT32_MAX);  // by destination
-  std::vector<Row> input(run.network.rows());                    // the same
+  std::vector<uint32_t> number(run.network.rows(), UINT32_MAX);  // the packet for each destination
+  std::vector<Row> input(run.network.rows());  // the input of the packet for each destination
   for (Row row = 0; row < run.network.rows(); ++row) {
     for (uint32_t packet = relation.first[row]; packet < relation.first[row + 1]; ++packet) {
       if (!run.sent[packet]) continue;

@@ -4,9 +4,8 @@
 // blocks.
 //
 // A block is a range of levels times a range of rows. A step of several blocks has up to three
-// parts:
-// SendBlock, ReceiveBlock and SettleBlock. A part touches nodes of its own block only, and every
-// block ends a part before any block begins the next one. The only thing that blocks share is what
+// parts: SendBlock, ReceiveBlock and SettleBlock. A part touches nodes of its own block only, and
+// every block ends a part before any block begins the next one. Blocks share only the messages that
 // they have sent. With one block messages are handed over at once, stage by stage from the last to
 // the first, so that every head has sent before it receives.
 #pragma once
@@ -34,9 +33,9 @@ class StepClock {
   using Answer = typename Rule::Answer;
   using Tally = typename Rule::Tally;
 
-  // `blocks` is 1..rows ranges of rows; 0 takes the blocks that the crew's workers own, or makes
-  // one block a worker. The network, the rule and the crew outlive the clock. Memory: a Node for
-  // each of (hops + 1) * rows nodes, 3 bits of activity, and what a step sends.
+  // `blocks` is 1..rows ranges of rows; 0: the clock takes the blocks that the crew's workers own,
+  // or makes one block for each worker. The network, the rule and the crew outlive the clock.
+  // Memory: a Node for each of (hops + 1) * rows nodes, 3 bits of activity, and what a step sends.
   StepClock(const Network& network, const Rule& rule, Crew& crew, uint32_t blocks = 0)
       : network_(network),
         rule_(rule),
@@ -60,11 +59,11 @@ class StepClock {
     nodes_.resize(static_cast<size_t>(hops_ + 1) * network.rows());
   }
 
-  // Steps that are over, and how many of them were over when something moved last.
+  // How many steps are over, and how many were over when the last move happened.
   uint64_t step() const { return step_; }
   uint64_t moved_at() const { return moved_at_; }
 
-  // Goes back to step 0 with nodes and a tally as new, for another run of the rule.
+  // Goes back to step 0 with new nodes and a new tally, for another run of the rule.
   void Restart() {
     // After a run that is done no node is active, but nodes may hold something.
     std::fill(nodes_.begin(), nodes_.end(), Node{});
@@ -75,7 +74,7 @@ class StepClock {
     step_ = moved_at_ = 0;
   }
 
-  // Nodes may be looked at between steps, and changed; call Wake after a change.
+  // Between steps the caller may read nodes and change them. It calls Wake after a change.
   Node& node(int level, Row row) { return nodes_[Index(level, row)]; }
   const Node& node(int level, Row row) const { return nodes_[Index(level, row)]; }
   void Wake(int level, Row row) { Mark(blocks_[map_.BlockOf(level, row)], level, row); }
@@ -86,7 +85,7 @@ class StepClock {
     return sum;
   }
 
-  // The active nodes of a level.
+  // How many nodes of a level are active.
   uint64_t ActiveNodes(int level) const {
     uint64_t count = 0;
     for (const uint32_t block : map_.of_level(level)) count += blocks_[block].active.Count(level);
@@ -94,7 +93,7 @@ class StepClock {
   }
 
   bool AnyActive() {
-    // The level that was found last is the likeliest one.
+    // The level that was found last is most likely still active.
     for (int i = 0; i <= hops_; ++i) {
       const int level = seen_active_ + i <= hops_ ? seen_active_ + i : seen_active_ + i - hops_ - 1;
       for (const uint32_t block : map_.of_level(level)) {
@@ -126,7 +125,7 @@ class StepClock {
   }
 
   // Takes steps until no node is active or a limit is reached. A crew that has given up takes no
-  // more steps, so nothing moves any more. after_step(*this) is called after every step.
+  // more steps, so there are no more moves. after_step(*this) is called after every step.
   template <typename AfterStep>
   StepEnd Run(const StepLimits& limits, AfterStep&& after_step) {
     const uint64_t first = step_;
@@ -154,7 +153,7 @@ class StepClock {
   }
 
  private:
-  // Whether one block can do all of a message at once.
+  // Whether one block can carry a message to its head, and the answer back, at once.
   static constexpr bool kSettlesAtOnce =
       Answering<Rule> && AnswersAtOnce<Rule>() && SendsOrReceives<Rule>();
   static constexpr size_t kKinds = static_cast<size_t>(ActiveKinds<Rule>());
@@ -170,7 +169,7 @@ class StepClock {
   // What the nodes of a block have sent from one level, in the order of rows.
   struct SentOfLevel {
     std::vector<Sent> all;
-    // By the place of the head's block in the next level: indices of `all`.
+    // For each place of a head's block in the next level: indices of `all`.
     std::vector<std::vector<uint32_t>> to;
     void Clear() {
       all.clear();
@@ -184,11 +183,11 @@ class StepClock {
           end(nodes.end_level),
           active(hops + 1, nodes.first_row, nodes.end_row),
           sent(static_cast<size_t>(hops)) {}
-    // Where the levels end whose nodes have links.
+    // The end of the levels whose nodes have links.
     int end_of_tails(int hops) const { return std::min(end, hops); }
     int first, end;  // levels
     ActiveBits<kKinds> active;
-    std::vector<SentOfLevel> sent;  // by level
+    std::vector<SentOfLevel> sent;  // what was sent from each level
     Tally tally{};
   };
 
@@ -210,7 +209,7 @@ class StepClock {
     const At& at_;
   };
 
-  // Gives what one node sends to the heads at once, where there is one block.
+  // Hands what one node sends to the heads at once. Used if there is only one block.
   class Handover {
    public:
     Handover(StepClock& clock, Block& block, const At& at, Node& tail)
@@ -317,8 +316,8 @@ class StepClock {
     }
   }
 
-  // Calls act(sent) for what has been sent from `level` to a block of the next level, in the order
-  // of the tails. `place` is the block's in that level.
+  // Calls act(sent) for every message that was sent from `level` to a block of the next level, in
+  // the order of the tails. `place` is the place of the block in that level.
   template <typename Act>
   void ForSentTo(size_t place, int level, Act&& act) {
     for (const uint32_t from : map_.of_level(level)) {
@@ -379,7 +378,7 @@ class StepClock {
   const int hops_;
   const size_t ports_;
   const BlockMap map_;
-  std::vector<const StageWiring*> wiring_;  // by hop
+  std::vector<const StageWiring*> wiring_;  // the wiring of each hop
   uint64_t step_ = 0;
   uint64_t moved_at_ = 0;
   int seen_active_ = 0;

@@ -7,12 +7,12 @@
 
 namespace bfly::dataplane {
 
-// When a run ends that does not come to its end by itself.
+// When a run ends that does not end by itself.
 struct StepLimits {
-  uint64_t steps = UINT64_MAX;       // of this run
-  uint64_t idle_steps = UINT64_MAX;  // so many steps one after the other without a move
-  // Asked before the first step and then before every 16th; if it returns true the run ends. Null:
-  // nobody interrupts.
+  uint64_t steps = UINT64_MAX;       // the most steps of this run
+  uint64_t idle_steps = UINT64_MAX;  // the most steps one after the other without a move
+  // The clock calls this before the first step and then before every 16th step. If it returns true,
+  // the run ends. Null: the run is not interrupted.
   const std::function<bool()>* interrupted = nullptr;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step rule says what one node does in one step of a program that all nodes of a network run
-// together, at the same time. It sees its own node and the messages that come to that node. It is
-// written without knowing who carries the messages: step_clock.h does in exact steps.
+// together, at the same time. A rule sees its own node and the messages that come to that node. It
+// does not depend on what carries the messages. step_clock.h carries them in exact steps.
 //
 // A step of all nodes:
 //
@@ -14,9 +14,10 @@
 //   4. End     Every node that is active now ends the step. It may move what it holds between its
 //              own buffers and queues.
 //
-// A node is *active* while Active() says so. The engine asks again whenever the node has received,
-// replied, settled or ended, and without answers when it has sent. For a node that is not active it
-// calls nothing but Receive and Reply, when messages come to it.
+// A node is *active* while Active() says so. The engine calls Active again whenever the node has
+// received, replied, settled or ended, and under a rule without answers also when it has sent. For
+// a node that is not active the engine calls only Receive and Reply, when messages come to the
+// node.
 //
 // A rule is a class with these members; all methods are const, because all nodes share the rule:
 //
@@ -33,7 +34,7 @@
 //   void End(const At&, Node&, Tally&)        may be left out
 //   int Active(const At&, const Node&)        0: not active. 1..kActiveKinds: active, of that kind
 //
-// and, where it wants them, these:
+// and optionally these:
 //
 //   bool LevelSends(uint64_t step, int level)  false: no node of that level sends in that step
 //   static constexpr int kActiveKinds          1 if left out
@@ -71,11 +72,11 @@ struct InLink {
   int port = 0;
 };
 
-// What rules without answers have for an Answer.
+// The Answer of rules without answers.
 struct NoAnswer {};
 
 // What every rule counts. `moves` grows whenever the program comes nearer to its end, such as by a
-// packet that crosses a link. By it the engine sees that nothing moves any more.
+// packet that crosses a link. The engine finds by it that a program makes no more moves.
 struct StepTally {
   uint64_t moves = 0;
   void operator+=(const StepTally& other) { moves += other.moves; }
@@ -127,7 +128,7 @@ constexpr bool SendsOrReceives() {
   }
 }
 
-// An Out that takes messages and does nothing with them.
+// An Out that discards its messages.
 template <typename Message>
 struct NoOut {
   void Put(int, const Message&) {}

@@ -13,8 +13,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// The level nearest to the outputs that holds a packet delivers one in every step of the model,
-// which is two steps of the clock.
+// Among the levels that hold packets, the level nearest to the outputs sends a packet on in every
+// step of the model, which is two steps of the clock.
 constexpr uint64_t kIdleSteps = 4;
 
 bool HasOneDirectionAHop(const Network& network) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a switch does under store_and_forward.h, as a step rule. A step of the model is two steps of
 // the clock: in the first one switches that hold packets ask what the switches behind their links
-// hold, and in the second one they send. Nobody sends in between, so what a switch answers is what
-// it held at the end of the model's step before.
+// hold, and in the second one they send. No switch sends in between, so a switch answers with what
+// it held at the end of the model's previous step.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@ class StoreAndForwardRule {
   static constexpr uint32_t kAsk = std::numeric_limits<uint32_t>::max();
 
   struct Node {
-    std::vector<uint32_t> packets;    // the one that came first first
-    std::vector<uint32_t> held;       // by port: what the switch at its end holds
+    std::vector<uint32_t> packets;    // in the order of arrival
+    std::vector<uint32_t> held;       // for each port: how many packets the switch at its end holds
     uint32_t turn[kDirections] = {};  // the next port within the direction
   };
   using Message = uint32_t;   // a packet, or kAsk
-  using Answer = uint32_t;    // what the head holds
+  using Answer = uint32_t;    // how many packets the head holds
   struct Tally : StepTally {  // a move is a packet that crosses a link
     uint64_t delivered = 0;
     uint64_t latency_sum = 0;
@@ -43,7 +43,7 @@ class StoreAndForwardRule {
   };
 
   // outputs[packet] is where a packet goes. usable[link_index] says whether packets may take a
-  // link. latencies[packet] is set when the packet is delivered. All of them outlive the rule.
+  // link. latencies[packet] is set when the packet is delivered. All three outlive the rule.
   StoreAndForwardRule(const Network& network, uint32_t buffer, uint64_t seed,
                       const std::vector<Row>& outputs, const std::vector<bool>& usable,
                       std::vector<uint32_t>& latencies)
@@ -101,7 +101,7 @@ class StoreAndForwardRule {
   }
 
   Answer Reply(const At&, const Node& node, const InLink&, const Message&) const {
-    return static_cast<uint32_t>(node.packets.size());  // outputs keep none
+    return static_cast<uint32_t>(node.packets.size());  // outputs keep no packets
   }
   void Settle(const At& at, Node& node, int port, const Answer& answer, Tally&) const {
     if (IsToAsk(at)) node.held[static_cast<size_t>(port)] = answer;

@@ -57,13 +57,14 @@ std::vector<double> PotentialByPhase(const std::vector<uint32_t>& level_packets,
 
 namespace {
 
-// A wave's packets for one half of the rows. They meet packets for the other half only at inputs,
-// where every node holds one packet. So both halves of a wave, and all waves, run by themselves.
+// A wave's packets for one half of the rows. These packets meet packets for the other half only at
+// inputs, where every node holds one packet. So the two halves of a wave, and all waves, can be run
+// separately.
 struct WavePart {
   uint64_t packets = 0;
   uint64_t delivered = 0;
   uint64_t moves = 0;
-  uint64_t moved_at = 0;  // steps that were over when the last packet moved
+  uint64_t moved_at = 0;  // how many steps were over when the last packet moved
   StepEnd end = StepEnd::kDone;
   std::vector<uint32_t> level_packets;
 };
@@ -72,8 +73,8 @@ struct WaveRun {
   const Network& network;
   const WavesConfig& config;
   const WaveWiring& wiring;
-  uint32_t parts;                // of a wave: 1 or 2
-  std::vector<Row> inputs = {};  // by destination
+  uint32_t parts;                // parts of a wave: 1 or 2
+  std::vector<Row> inputs = {};  // the input of each destination's packet
 
   uint64_t PhaseSteps() const { return static_cast<uint64_t>(network.ports()); }
   uint64_t StepLimit() const {
@@ -120,7 +121,7 @@ WavePart RunPart(const WaveRun& run, StepClock<WavesRule<Cell>>& clock, uint32_t
   return part;
 }
 
-// Adds the parts of a wave up to what they are when they run side by side.
+// Adds up the parts of a wave as if they had run side by side.
 WaveResult Merge(const WaveRun& run, const WavePart* parts) {
   const uint64_t phase = run.PhaseSteps();
   WaveResult wave;
@@ -149,7 +150,7 @@ WaveResult Merge(const WaveRun& run, const WavePart* parts) {
   const auto d = static_cast<size_t>(run.network.dimension());
   wave.level_packets.resize((wave.phases + 1) * d);
   for (uint32_t i = 0; i < run.parts; ++i) {
-    // After a part's last phase nothing of it moves.
+    // After a part's last phase no packet of the part moves.
     const std::vector<uint32_t>& part = parts[i].level_packets;
     for (size_t at = 0; at < wave.level_packets.size(); ++at) {
       wave.level_packets[at] += part[at < part.size() ? at : part.size() - d + at % d];
@@ -217,7 +218,8 @@ absl::StatusOr<WavesResult> RunWaves(const Network& network, const WaveWiring& w
   for (Row input = 0; input < network.rows(); ++input) {
     run.inputs[config.destinations[input]] = input;
   }
-  // Half the memory, and twice as fast where it decides what the caches hold.
+  // The smaller cells take half the memory, and runs are twice as fast where the cells otherwise
+  // would not fit the caches.
   if (network.rows() <= 1u << 15) return RunAll<uint16_t>(run, crew);
   return RunAll<uint32_t>(run, crew);
 }

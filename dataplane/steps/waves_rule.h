@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one node does in a step of a wave (waves.h).
 //
-// A node offers its packet to the head of one link and keeps it until the head's answer says that
-// it took it. In a step of one colour a head gets at most one message, and heads are on levels that
+// A node offers its packet to the head of one link and keeps it until the head answers that it took
+// the packet. In a step of one colour a head gets at most one message, and heads are on levels that
 // do not send in this phase.
 #pragma once
 
@@ -27,8 +27,8 @@ class WaveWiring {
   const EdgeColouring& colouring() const { return colouring_; }
   int dimension() const { return dimension_; }
 
-  // By direction: which of the nodes row..row+63 of a stage have a link of this colour that leads
-  // that way and that packets may cross.
+  // Two words, one for each direction: which of the nodes row..row+63 of a stage have a link of
+  // this colour that leads in that direction and that packets may cross.
   const uint64_t* Leads(int stage, int colour, Row row) const {
     const size_t level = static_cast<size_t>(stage * colouring_.colours() + colour);
     return leads_.data() + (level * words_ + row / 64) * 2;
@@ -39,11 +39,11 @@ class WaveWiring {
 
   EdgeColouring colouring_;
   int dimension_ = 0;
-  size_t words_ = 0;             // of 64 rows, in a level
-  std::vector<uint64_t> leads_;  // by stage, colour, word and direction
+  size_t words_ = 0;             // words of 64 rows in a level
+  std::vector<uint64_t> leads_;  // one word for each stage, colour, word of rows and direction
 };
 
-// Cell is an unsigned integer that holds a row and one value more.
+// Cell is an unsigned integer type that can hold every row and one further value.
 template <typename Cell>
 class WavesRule {
  public:
@@ -55,7 +55,8 @@ class WavesRule {
   using Message = Cell;
   using Answer = bool;  // whether the head took the packet
   using Tally = StepTally;
-  static constexpr int kActiveKinds = 2;  // the packet needs direction 0, direction 1
+  // Kind 1: the packet needs direction 0; kind 2: direction 1.
+  static constexpr int kActiveKinds = 2;
   static constexpr bool kAnswersAtOnce = true;
   static constexpr bool kSendsOrReceives = true;
 

@@ -17,8 +17,8 @@
 
 namespace bfly::dataplane {
 
-// The taps that a data plane has at a time, what one of them may be about, and the memory that the
-// copies of a tap may take for each worker.
+// The most taps of a data plane at a time, the most places and bytes of one tap, and the memory
+// that the copies of a tap may take for each worker.
 inline constexpr size_t kMostTaps = 8;
 inline constexpr size_t kMostTapped = 1024;  // links, ports and paths together
 inline constexpr uint32_t kMostSnaplen = 9018;
@@ -26,10 +26,10 @@ inline constexpr size_t kTapRingBytes = size_t{4} << 20;
 
 struct TapConfig {
   // Every frame that comes to the link, before the link's queue. Links of stages that other data
-  // planes run are left out of account.
+  // planes run are ignored.
   std::vector<LinkId> links;
   // By name: every frame that a port brings into the fabric, and every frame that the fabric gives
-  // to the port. Ports of other data planes are left out of account.
+  // to the port. Ports of other data planes are ignored.
   std::vector<std::string> ports;
   // At each link of the path from `input`, the frames that follow just this path.
   struct Path {
@@ -38,8 +38,8 @@ struct TapConfig {
     bool end = false;  // also where the path ends, at a port or in a sink
   };
   std::vector<Path> paths;
-  uint32_t snaplen = 256;  // 1..kMostSnaplen: a copy has so many of the frame's first bytes
-  uint32_t every = 1;      // 1 and up: each worker copies the first of so many frames
+  uint32_t snaplen = 256;  // 1..kMostSnaplen: a copy has this many of the frame's first bytes
+  uint32_t every = 1;      // 1 and up: each worker copies the first of this many frames
 };
 
 struct TapCounts {
@@ -79,9 +79,9 @@ class Tap {
 
   // Reader, one thread at a time: calls visit(frame, bytes) for at most `most` copies, in order for
   // each worker. Returns their number. Copies that are made during the call are left for the next
-  // one, so that a frame that goes from worker to worker comes in the order of its way. Each call
-  // begins at another worker, so that a worker with ever more than `most` copies does not hold up
-  // those of the others.
+  // call, so that the copies of a frame that goes from worker to worker come in the order of its
+  // way. Each call begins at another worker. So a worker that always has more than `most` copies
+  // cannot keep the copies of the others back.
   template <typename Visit>
   uint32_t Take(uint32_t most, const Visit& visit) {
     const uint64_t now = Now();
@@ -99,7 +99,7 @@ class Tap {
   // How many places of this data plane the tap looks at.
   size_t places() const { return places_.load(std::memory_order_relaxed); }
   void SetPlaces(size_t places) { places_.store(places, std::memory_order_relaxed); }
-  // The fabric was unloaded: no copy follows.
+  // Whether the fabric was unloaded. No copy is made after that.
   bool over() const { return over_.load(std::memory_order_acquire); }
   void End() { over_.store(true, std::memory_order_release); }
 
@@ -107,7 +107,7 @@ class Tap {
   static uint64_t Now();  // TSC
 
   const TapConfig config_;
-  std::vector<std::unique_ptr<TapWriter>> writers_;  // by worker
+  std::vector<std::unique_ptr<TapWriter>> writers_;  // one for each worker
   size_t first_ = 0;                                 // reader: where the next Take begins
   std::atomic<size_t> places_{0};                    // control: writes, readers: relaxed loads
   std::atomic<bool> over_{false};                    // control: writes, readers: acquire loads
@@ -117,11 +117,11 @@ class Tap {
 class Taps {
  public:
   virtual ~Taps() = default;
-  // From its return on, the workers copy what comes to the places of the config. InvalidArgument
-  // names every wrong field. ResourceExhausted: there are kMostTaps taps. DeadlineExceeded: a
-  // worker made no pass for two seconds; nothing is tapped.
+  // Starts a tap. When it has returned, the workers copy the frames that come to the places of the
+  // config. InvalidArgument names every wrong field. ResourceExhausted: there are kMostTaps taps.
+  // DeadlineExceeded: a worker made no pass for two seconds; then there is no tap.
   virtual absl::StatusOr<std::shared_ptr<Tap>> Start(const TapConfig& config) = 0;
-  // Ends a tap. Its copies may still be taken.
+  // Ends a tap. The reader may still take its copies.
   virtual void Stop(const std::shared_ptr<Tap>& tap) = 0;
 };
 

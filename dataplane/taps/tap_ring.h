@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of frames on their way from one worker to one reader. A full ring takes no copy and counts
-// it as dropped, so a worker never waits for a reader.
+// Copies of frames on their way from one worker to one reader. If the ring is full, it takes no
+// copy and counts the copy as dropped, so a worker never waits for a reader.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class TapRing {
   const size_t slot_bytes_;
   const std::unique_ptr<uint8_t[], Free> memory_;
   std::atomic<uint64_t> taken_{0};    // worker: writes, readers: relaxed loads
-  std::atomic<uint64_t> dropped_{0};  // likewise
+  std::atomic<uint64_t> dropped_{0};  // worker: writes, readers: relaxed loads
   // Numbers of copies, modulo 2^32.
   alignas(64) std::atomic<uint32_t> head_{0};  // worker: release stores, reader: acquire loads
   alignas(64) std::atomic<uint32_t> tail_{0};  // reader: release stores, worker: acquire loads

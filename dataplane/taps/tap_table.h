@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wants copies of the frames at the links of a block of rows, or at the rows of ports. Control
-// builds a table aside; a worker reads it only at links and ports that are tapped.
+// Which taps want copies of the frames at the links of a block of rows, or at the rows of ports.
+// Control builds a table before a worker sees it; a worker reads it only at tapped links and ports.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct TapRule {
   uint16_t stage = 0;
   uint32_t number = 0;  // as TappedFrame::number
   uint32_t row = 0;     // as TappedFrame::row
-  // If `tag` is not 0, the rule is about a path: only frames from `input` with this tag match.
-  // With `fixed` they match only if their tag says the ports of the path.
+  // If `tag` is not 0, the rule is about a path: only frames from `input` with this tag match. With
+  // `fixed` frames match only if their tag says the ports of the path.
   WireTag tag = 0;
   uint16_t input = 0;
   bool fixed = false;
@@ -38,15 +38,15 @@ class TapTable {
  public:
   explicit TapTable(std::vector<TapRule> rules);
 
-  // Worker: has every tap that wants the packet at `key` note it once.
+  // Worker: makes every tap that wants the packet at `key` note it once.
   void Note(uint32_t key, const Descriptor& packet) const;
 
-  // Control: the keys, in order, each once.
+  // Control: the keys in order; each key is listed once.
   const std::vector<uint32_t>& keys() const { return keys_; }
   bool has(uint32_t key) const { return std::binary_search(keys_.begin(), keys_.end(), key); }
 
  private:
-  std::vector<TapRule> rules_;  // by key, then by writer
+  std::vector<TapRule> rules_;  // ordered by key, then by writer
   std::vector<uint32_t> keys_;
 };
 

@@ -15,8 +15,8 @@ enum class TapPlace : uint8_t { kLink, kPortIn, kPortOut };
 inline constexpr uint32_t kNoPort = UINT32_MAX;
 
 struct TappedFrame {
-  // TSC at which the frame came to this place, worked out from sizes, rates and delays; and TSC at
-  // which the worker copied it, which is never earlier.
+  // TSC at which the frame came to this place, worked out from sizes, rates and delays; and the TSC
+  // at which the worker copied it, which is never earlier.
   uint64_t arrival = 0;
   uint64_t copied = 0;
   uint64_t birth = 0;  // TSC at which the frame entered the fabric

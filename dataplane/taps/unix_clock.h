@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the workers' clock into time of day.
+// Converts times of the workers' clock (TSC) into time of day.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace bfly::dataplane {
 
 class UnixClock {
  public:
-  // Reads both clocks at nearly one moment. The relation holds from then on, also if somebody sets
-  // the time of day.
+  // Reads both clocks at nearly the same moment. Their relation is used from then on, even if the
+  // time of day is set later.
   static UnixClock Now();
   // For tests.
   UnixClock(uint64_t tsc, uint64_t unix_ns, double hz) : tsc_(tsc), unix_ns_(unix_ns), hz_(hz) {}

@@ -24,8 +24,8 @@ struct LatencyReport {
   LatencySummary late = {};
   std::vector<LatencyBucket> histogram = {};  // of end_to_end
   int first_stage = 0;
-  // By stage from first_stage on: the time from the arrival at a node to the end of the link, as
-  // computed. Only links with a rate or a delay take time, so stages without such links count 0
+  // For each stage from first_stage on: the time from the arrival at a node to the end of the link,
+  // as computed. Only links with a rate or a delay take time, so stages without such links count 0
   // packets.
   std::vector<LatencySummary> stages = {};
 };

@@ -12,7 +12,7 @@
 
 namespace bfly::dataplane {
 
-// Times have the unit of the values that were added, and are over all packets.
+// Times have the unit of the values that were added. They are statistics over all packets.
 struct Lateness {
   uint64_t packets = 0;
   double mean = 0;
@@ -30,7 +30,8 @@ class LatenessMeter {
     if (late > max_.load(std::memory_order_relaxed)) max_.store(late, std::memory_order_relaxed);
   }
 
-  // Adds now - time_of(0) .. now - time_of(count - 1), or 0 where that is negative. The times rise.
+  // Adds now - time_of(0) .. now - time_of(count - 1), or 0 instead of a negative value. The times
+  // rise.
   template <typename TimeOf>
   void AddSince(uint64_t now, int count, const TimeOf& time_of) {
     if (count == 0) return;

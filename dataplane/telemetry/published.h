@@ -29,7 +29,7 @@ class Published {
     version_.store(version + 2, std::memory_order_release);
   }
 
-  // Any thread. Tries again while a write is under way, which lasts nanoseconds.
+  // Any thread. Tries again while a write is in progress, which takes nanoseconds.
   T Read() const {
     uint64_t version;
     return Read(version);

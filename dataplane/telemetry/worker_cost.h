@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes of a worker cost and bring, counted without a write per packet.
+// The costs and results of a worker's passes, counted without a write per packet.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace bfly::dataplane {
 
-// What polls brought. A poll asks a way into a worker once for a burst.
+// The results of polls. A poll asks one inlet of a worker once for a burst.
 struct PollCounts {
   static constexpr int kSizes = 8;
 
   uint64_t packets = 0;
-  // by_size[0] polls brought nothing; by_size[b] brought 2^(b-1) to 2^b - 1 packets.
+  // by_size[0] polls brought no packet; by_size[b] brought 2^(b-1) to 2^b - 1 packets.
   std::array<uint64_t, kSizes> by_size{};
 
   uint64_t polls() const {

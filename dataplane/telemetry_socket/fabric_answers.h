@@ -21,11 +21,13 @@ using FigureList = std::vector<std::pair<std::string, std::variant<uint64_t, std
 
 struct FabricAnswer {
   FigureList figures;
-  // Things with figures of their own, such as "links". Empty: the answer has none.
+  // The name of the things with figures of their own, such as "links". Empty: the answer has no
+  // such things.
   const char* list = "";
   uint64_t first = 0;  // the number of the first item
   std::vector<FigureList> items;
-  // The number of the item with which the next answer begins. Nothing: this one has the last item.
+  // The number of the item with which the next answer begins. nullopt: this answer has the last
+  // item.
   std::optional<uint64_t> next;
 };
 

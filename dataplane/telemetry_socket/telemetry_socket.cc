@@ -15,11 +15,11 @@ namespace bfly::dataplane {
 namespace {
 
 // DPDK gives a command no pointer of ours, so the reader stands here. Commands are answered one
-// after the other, so that clients who ask without a pause leave room for changes of the fabric.
+// after the other, so that clients that ask without a pause leave room for changes of the fabric.
 std::mutex reader_mutex;
 FabricReader fabric_reader;  // guarded by reader_mutex
 
-// DPDK keeps so many bytes of a string, and writes it into JSON.
+// DPDK keeps this many bytes of a string, and writes it into JSON.
 constexpr size_t kLongestText = 100;
 std::string Presentable(std::string text) {
   if (text.size() > kLongestText) text.resize(kLongestText);

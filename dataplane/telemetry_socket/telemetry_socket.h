@@ -14,13 +14,13 @@ namespace bfly::dataplane {
 // fabric is loaded. Called by threads of DPDK, one at a time.
 using FabricReader = std::function<bool(const std::function<void(const Fabric&)>&)>;
 
-// While it lives the commands answer with the figures of the fabric. DPDK keeps a command for as
-// long as the process runs; before and after, the commands answer that no fabric is loaded. One at
-// a time.
+// While an object lives, the commands answer with the figures of the fabric. DPDK keeps a command
+// for as long as the process runs; before and after the object's life the commands answer that no
+// fabric is loaded. Only one object may exist at a time.
 class TelemetrySocket {
  public:
   explicit TelemetrySocket(FabricReader reader);
-  ~TelemetrySocket();  // waits for the answers under way
+  ~TelemetrySocket();  // waits for the answers in progress
   TelemetrySocket(const TelemetrySocket&) = delete;
   TelemetrySocket& operator=(const TelemetrySocket&) = delete;
 };

@@ -61,7 +61,7 @@ int Source::Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& ro
     Bump(packets_, static_cast<uint64_t>(batch.count));
     Bump(bytes_, batch.bytes);
   }
-  // Who sees that it has finished sees all of its packets.
+  // A reader that sees that the source has finished also sees all of its packets.
   if (fill_is_last_) finished_at_.store(now, std::memory_order_release);
   return batch.count;
 }

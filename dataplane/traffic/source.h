@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A built-in source of synthetic packets at input rows. Its config alone determines what it sends,
+// A built-in source of synthetic packets at input rows. Only its config determines what it sends,
 // where to, and when each packet is due; the times at which a worker looks do not matter.
 #pragma once
 
@@ -28,15 +28,16 @@ class Source {
 
   // Worker: fills in the packets that are due at `now`, at most `room`.
   int Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& routes, Ledger& ledger);
-  // Worker: the TSC at which the next packet is due. UINT64_MAX: none will come, or it is unknown.
+  // Worker: the TSC at which the next packet is due. UINT64_MAX: no packet will come, or the time
+  // is unknown.
   virtual uint64_t NextDue() const = 0;
 
   // Any thread.
   uint64_t id() const { return config_.id; }
   // Without `seconds`.
   SourceCounters counters() const;
-  // From its start until `now` (TSC), or until it had finished. Ask after the counters: then all
-  // packets that they have were sent within this time.
+  // The time from the source's start until `now` (TSC), or until it had finished. Call it after
+  // counters(): then all packets in the counters were sent within this time.
   double SecondsAt(uint64_t now) const;
 
  protected:
@@ -67,14 +68,15 @@ class Source {
   void Put(Batch& batch, Row input, Route route, uint32_t bytes, uint64_t born);
   bool finished() const { return finished_at_.load(std::memory_order_relaxed) != 0; }
 
-  bool fill_is_last_ = false;              // worker
+  bool fill_is_last_ = false;              // worker only
   std::optional<TrafficPattern> pattern_;  // kUniform, kPattern
   TrafficPattern::Words words_;
   // Worker: writes, any thread: relaxed loads.
   std::atomic<uint64_t> packets_{0};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> no_circuit_{0};
-  // Of the batch with the last packet, which is counted before. TSC; 0: it has not finished.
+  // The TSC of the batch with the last packet, which is counted before this is written. 0: the
+  // source has not finished.
   std::atomic<uint64_t> finished_at_{0};
 };
 

@@ -15,7 +15,7 @@ namespace bfly::dataplane {
 // A built-in source: synthetic descriptors that start at input rows.
 struct SourceConfig {
   enum class Destination { kCircuit, kUniform, kRow, kPattern, kTrace };
-  std::vector<Row> rows = {};     // input rows that send; none for kTrace
+  std::vector<Row> rows = {};     // input rows that send; empty for kTrace
   double packets_per_second = 0;  // per row; 0: as fast as the worker allows
   uint32_t bytes = 64;
   Destination destination = Destination::kCircuit;  // kCircuit: rows without a circuit send nothing

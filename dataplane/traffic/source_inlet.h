@@ -22,13 +22,14 @@ class SourceInlet final : public Inlet {
       : routes_(routes), rows_(rows), worker_(worker) {}
   ~SourceInlet() override;
 
-  // Worker: takes up what was published last. The worker calls it before it answers its epoch.
+  // Worker: takes up the sources that were published last. The worker calls it before it answers
+  // its epoch.
   void Refresh();
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
   uint64_t NextDue() const override;
 
-  // Control: the sources that run from now on. `sources` must stay until the worker has answered
-  // its epoch after another set was published.
+  // Control: publishes the sources that run from now on. `sources` must stay until the worker has
+  // answered its epoch after another set was published.
   void Publish(Set* sources) { wanted_.store(sources, std::memory_order_release); }
   RowRange rows() const { return rows_; }
   PassEpoch* worker() const { return worker_; }

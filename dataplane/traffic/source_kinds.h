@@ -20,8 +20,8 @@ class PacedSource final : public Source {
  private:
   void Fill(Batch& batch) override;
 
-  const double cycles_;  // between packets; 0: as fast as the worker allows
-  const uint64_t end_;   // number of packets in all
+  const double cycles_;  // cycles between packets; 0: as fast as the worker allows
+  const uint64_t end_;   // the total number of packets
   const std::vector<uint32_t> places_;
   uint64_t next_;            // number of the next packet
   size_t next_place_ = 0;    // index in places_ of the next packet
@@ -38,8 +38,8 @@ class RandomSource final : public Source {
 
  private:
   struct Entry {
-    uint64_t time;   // of states_[index]
-    uint32_t index;  // in places_
+    uint64_t time;   // the time of states_[index]
+    uint32_t index;  // index in places_
     bool operator<(const Entry& other) const {
       return time != other.time ? time < other.time : index < other.index;
     }

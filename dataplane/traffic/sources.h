@@ -29,10 +29,10 @@ class Sources {
   std::vector<SourceCounters> counters() const;
 
  private:
-  // The sources of one Replace. They may share parts with those of earlier calls.
+  // The sources of one Replace. They may share parts with the sources of earlier calls.
   struct Running {
-    std::vector<std::vector<std::shared_ptr<Source>>> parts;  // by source, then by inlet; may be
-                                                              // null
+    // For each source, a part for each inlet, which may be null.
+    std::vector<std::vector<std::shared_ptr<Source>>> parts;
     std::vector<SourceInlet::Set> of_inlet;
   };
 

@@ -32,7 +32,7 @@ inline Words Times(Words a, Words b) {
 }
 
 // Philox4x32-10 (topologies/random.h) of consecutive counters, two blocks a vector. The four words
-// of a block are the low halves of word[0..3]; the high halves are left as they fall, since the
+// of a block are the low halves of word[0..3]; the high halves have arbitrary values, since the
 // products ignore them.
 template <int kVectors>
 struct Blocks {
@@ -97,8 +97,8 @@ inline Words WholeTicks(Reals gap, double mean_gap) {
 }
 
 #if BFLY_HAS_PACKET_VECTORS
-// What follows is DrawArrivals, step by step, with eight blocks and eight logarithms a vector: the
-// blocks of two batches, so that two chains of operations overlap.
+// The functions below are DrawArrivals, step by step, with eight blocks and eight logarithms in a
+// vector. The blocks are those of two batches, so that two chains of operations overlap.
 
 using WideWords [[gnu::vector_size(64)]] = uint64_t;
 using WideReals [[gnu::vector_size(64)]] = double;
@@ -148,7 +148,7 @@ BFLY_PACKET_VECTORS void DrawTwoInVectors(uint64_t seed, uint64_t first_counter,
 #endif
 
 #if BFLY_HAS_NARROW_VECTORS
-// The same with four blocks a vector, one vector for each batch.
+// The same functions with four blocks in a vector, one vector for each batch.
 
 using NarrowWords [[gnu::vector_size(32)]] = uint64_t;
 using NarrowReals [[gnu::vector_size(32)]] = double;

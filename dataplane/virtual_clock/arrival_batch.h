@@ -18,15 +18,17 @@ struct ArrivalBatch {
 };
 
 // Packets 0..3 of the batch have words 0 and 1 of the blocks first_counter + 0..3 of
-// RandomStream::kArrivals, packets 4..7 words 2 and 3: of these 64 bits the low 20 are `choice`,
-// the others, k, give the gap -ln((k + 1/2) 2^-44) * mean_gap. mean_gap: ticks, above 0.
+// RandomStream::kArrivals, packets 4..7 have words 2 and 3. Of these 64 bits the low 20 are
+// `choice`; the other bits, the number k, give the gap -ln((k + 1/2) 2^-44) * mean_gap. mean_gap:
+// ticks, above 0.
 void DrawArrivals(uint64_t seed, uint64_t first_counter, double mean_gap, ArrivalBatch& batch);
-// The batches at first_counter and first_counter + kArrivalBatch: the same numbers, faster where
-// the CPU has the vectors for it.
+// Draws the batches at first_counter and first_counter + kArrivalBatch. The numbers are those of
+// DrawArrivals; it is faster if the CPU has the vectors for it.
 void DrawTwoArrivals(uint64_t seed, uint64_t first_counter, double mean_gap,
                      ArrivalBatch batches[2]);
-// flips[i]: `bits` independent bits, each 1 with probability threshold / 2^32: bit b is set if word
-// b % 4 of block first_counter + i of kArrivals, attempt 1 + b / 4, is below the threshold.
+// Draws flips[i]: `bits` independent bits, each of which is 1 with probability threshold / 2^32.
+// Bit b is set if word b % 4 of block first_counter + i of kArrivals, attempt 1 + b / 4, is below
+// the threshold.
 void DrawFlips(uint64_t seed, uint64_t first_counter, int bits, uint64_t threshold,
                uint64_t flips[kArrivalBatch]);
 

@@ -74,7 +74,7 @@ void PacketArena::Grow(size_t packets) {
   if (used_ > 0) ++chunk_;
   used_ = 0;
   if (chunk_ < chunks_.size() && chunks_[chunk_].size() >= packets) return;
-  // Some more, since windows differ.
+  // The chunk gets some more places, since windows differ.
   PageArray<VirtualPacket> chunk(std::max<size_t>(packets + packets / 8, 512));
   if (chunk_ == chunks_.size()) {
     chunks_.push_back(std::move(chunk));

@@ -12,7 +12,7 @@
 
 namespace bfly::dataplane {
 
-// The class of packet k of a row depends on seed, row and k alone.
+// The class of packet k of a row depends only on seed, row and k.
 class ClassSource {
  public:
   // shares: as VirtualConfig::class_shares; empty: all packets are of class 0.
@@ -22,7 +22,8 @@ class ClassSource {
     for (const double share : shares) ends_.push_back((sum += share) * 0x1p32);
   }
 
-  // Of the row's next packet. Rows are independent: several workers may draw for different ones.
+  // Draws the class of the row's next packet. Rows are independent: several workers may draw for
+  // different rows at once.
   uint32_t Draw(Row row) {
     if (numbers_.empty()) return 0;
     const uint64_t counter = uint64_t{row} << 40 | numbers_[row]++;
@@ -37,7 +38,7 @@ class ClassSource {
  private:
   uint64_t seed_;
   std::vector<double> ends_;       // upper end of each class's part of 0..2^32
-  std::vector<uint64_t> numbers_;  // of the next packet, by row
+  std::vector<uint64_t> numbers_;  // for each row: the number of its next packet
 };
 
 // A PacketWord with a class: routing bits from the top, the class below them, the birth below it.
@@ -52,13 +53,14 @@ struct WordLayout {
   // Whether every birth before `end` can be told from the others.
   bool HasRoom(Ticks end) const { return end <= births(); }
 
-  // Gives a class to a packet that has not crossed a link. The birth loses its upper class_bits.
+  // Gives a class to a packet that has not crossed a link. The birth loses its upper class_bits
+  // bits.
   PacketWord WithClass(PacketWord word, uint32_t priority) const {
     const PacketWord tag = word & ~(~PacketWord{0} >> hops);
     return tag | PacketWord{priority} << (64 - hops - class_bits) | (word & births());
   }
 
-  // Of a packet that has crossed `crossed` links.
+  // The birth of a packet that has crossed `crossed` links.
   Ticks BirthOf(PacketWord word, int crossed) const { return std::rotr(word, crossed) & births(); }
   uint32_t ClassOf(PacketWord word, int crossed) const {
     return static_cast<uint32_t>(std::rotr(word, crossed) << hops >> 1 >> (63 - class_bits));

@@ -25,7 +25,7 @@ Jobs ServeAll(const Jobs& arrivals) {
   return left;
 }
 
-// Whether every time of `a` is at most the one at its place in `b`.
+// Whether every time of `a` is at most the time at the same place of `b`.
 bool NeverLater(const Jobs& a, const Jobs& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Job& x, const Job& y) { return x.time <= y.time; });
@@ -143,7 +143,7 @@ class CoupledNetworks {
 
   const Network& network_;
   const CoupledConfig config_;
-  const double threshold_;  // of a 32-bit word
+  const double threshold_;  // compared with a random word of 32 bits
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace bfly::dataplane {
 
-// What all threads of this process have computed so far.
+// The CPU time that all threads of this process have used so far.
 inline double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

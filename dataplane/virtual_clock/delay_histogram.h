@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Percentiles of delays without keeping them: buckets of equal relative width (as HDR histograms
-// have).
+// Percentiles of delays. Delays are not kept, but counted in buckets of equal relative width (as in
+// HDR histograms).
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ class DelayHistogram {
   size_t bytes() const { return counts_.size() * sizeof(counts_[0]); }
 
   // The smallest bucket value that at least `fraction` of the values do not exceed; 0 if there are
-  // none.
+  // no values.
   uint64_t Quantile(double fraction) const;
 
   static constexpr int kSubBits = 7;
@@ -38,10 +38,11 @@ class DelayHistogram {
  private:
   // The largest value of a bucket.
   static uint64_t UpperEnd(size_t bucket);
-  // Makes room for the bucket and those of the same width.
+  // Makes room for the bucket and the other buckets of its width.
   void Cover(size_t bucket);
 
-  std::vector<uint64_t> counts_;  // of the buckets from first_ on; others are empty
+  // Counts of the buckets from first_ on; all other buckets are empty.
+  std::vector<uint64_t> counts_;
   size_t first_ = 0;
 };
 

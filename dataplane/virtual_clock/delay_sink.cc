@@ -99,7 +99,7 @@ BFLY_PACKET_VECTORS void DelaySink::MeasureVector(const VirtualPacket* packets, 
     batch_->delay += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
     return;
   }
-  // There are at most 10,000 batches, so the quotient in floating point is off by one at most.
+  // There are at most 10,000 batches, so the quotient in floating point is at most off by one.
   const __m512d quotients =
       _mm512_div_pd(_mm512_cvtepu64_pd(since), _mm512_set1_pd(static_cast<double>(batch_length_)));
   __m512i in_batch = _mm512_cvttpd_epu64(quotients);
@@ -166,7 +166,7 @@ BFLY_NARROW_VECTORS void DelaySink::TakeNarrow(const Ticks* times, const PacketW
     const __m256i plain = _mm256_and_si256(
         counted, Within(delay, Ticks{1} << kSubBits, (Ticks{1} << 52) - (Ticks{1} << kSubBits)));
     if (!All(_mm256_or_si256(plain, others))) {
-      // Measure may turn to another batch than the sum is of.
+      // Measure may turn to a batch to which the sum does not belong.
       AddSum(sum, summed);
       VirtualPacket packets[kHalfVector];
       for (uint32_t i = 0; i < here; ++i) packets[i] = {times[at + i], words[at + i]};

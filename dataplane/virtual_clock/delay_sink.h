@@ -24,7 +24,8 @@ class DelaySink {
   // Takes packets that left the last stage. inner: as in StageWindow.
   void Take(PacketList list, std::span<const Ticks> inner);
 #if BFLY_HAS_NARROW_VECTORS
-  // The same with times and words apart, and one class. Reads whole vectors.
+  // Takes packets whose times and words are in separate arrays. Only with one class. Reads whole
+  // vectors.
   void TakeNarrow(const Ticks* times, const PacketWord* words, uint32_t count,
                   std::span<const Ticks> inner);
 #endif
@@ -32,7 +33,8 @@ class DelaySink {
   void Merge(const DelaySink& other);
 
   uint64_t delivered() const { return delivered_; }
-  uint64_t early() const { return early_; }  // PacketCount's, over all that was taken
+  // PacketCount::early, summed over all packets that were taken.
+  uint64_t early() const { return early_; }
   uint64_t measured() const { return measured_; }
   void Report(VirtualResult& result) const;
   size_t bytes() const {
@@ -46,7 +48,7 @@ class DelaySink {
   };
 
   void Measure(const VirtualPacket* packets, uint32_t count);
-  // Makes the batch of a birth in [start, end) the one that is filled.
+  // Makes the batch of a birth in [start, end) the batch that is filled.
   void TurnTo(Ticks birth) {
     if (batch_ != nullptr && birth - batch_start_ < batch_length_) return;
     const Ticks number = (birth - start_) / batch_length_;
@@ -54,10 +56,11 @@ class DelaySink {
     batch_start_ = start_ + number * batch_length_;
   }
 #if BFLY_HAS_NARROW_VECTORS
-  // Adds so many packets with these delays, a part in each lane, to the batch, and clears both.
+  // Adds `packets` packets and the sum of their delays, of which each lane has a part, to the
+  // batch. Clears both.
   void AddSum(__m256i& delays, uint64_t& packets);
 #endif
-  // The same for up to eight packets, without classes.
+  // Measures up to eight packets, without classes.
   void MeasureVector(const VirtualPacket* packets, uint32_t count);
 
   const WordLayout words_;
@@ -67,14 +70,15 @@ class DelaySink {
   const double unit_;
   std::vector<Batch> batches_;
   std::vector<Batch> classes_;  // empty if there is one class
-  // The batch of the packet before: its births are [batch_start_, batch_start_ + batch_length_).
+  // The batch of the previous packet. It has the births [batch_start_, batch_start_ +
+  // batch_length_).
   Batch* batch_ = nullptr;
   Ticks batch_start_ = 0;
   DelayHistogram histogram_;
   Ticks max_delay_ = 0;
   uint64_t delivered_ = 0;
   uint64_t early_ = 0;
-  uint64_t measured_ = 0;  // of those, born in [start, end)
+  uint64_t measured_ = 0;  // delivered packets that were born in [start, end)
 };
 
 }  // namespace bfly::dataplane

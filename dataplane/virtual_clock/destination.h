@@ -20,7 +20,7 @@ class DestinationPattern {
   static DestinationPattern Fixed(std::vector<Row> destinations);
 
   // Replaces the random bits `choice` of eight packets by their destinations. `counter` is the
-  // number of the first of them, unique over all rows.
+  // number of the first packet, unique over all rows.
   void Draw(Row origin, uint64_t seed, uint64_t counter, uint64_t choice[kArrivalBatch]) const;
 
   // Not 0 if all destinations are equally likely: then the destination is the origin with the bits

@@ -18,14 +18,14 @@
 namespace bfly::dataplane {
 namespace {
 
-// Which links packets take and which packets are sent, where switches are faulty.
+// Which links packets take and which packets are sent if switches are faulty.
 class AroundFaults {
  public:
   AroundFaults(const Network& network, const FaultSet* faults) : network_(network) {
     if (faults != nullptr) faulty_.emplace(*faults);
   }
 
-  // By link; empty where there are no faults.
+  // One entry for each link; empty if there are no faults.
   std::vector<bool> Usable() const {
     return faulty_.has_value() ? UsableLinks(network_, *faulty_) : std::vector<bool>();
   }
@@ -41,7 +41,7 @@ class AroundFaults {
   std::optional<FaultySwitches> faulty_;
 };
 
-// What is measured, over packets born in [start, end). Each worker adds up the packets that it
+// The measurements, over packets born in [start, end). Each worker adds up the packets that it
 // serves.
 class DisciplineRecord {
  public:
@@ -142,7 +142,7 @@ class DisciplineRecord {
     }
   };
 
-  // What one worker served, by stage.
+  // For each stage: what one worker served.
   struct Served {
     explicit Served(int stages)
         : sums(static_cast<size_t>(stages)), delays(static_cast<size_t>(stages)) {}
@@ -156,7 +156,7 @@ class DisciplineRecord {
   const Ticks batch_length_;
   std::vector<Sum> batches_;
   DelayHistogram delays_;
-  std::vector<Served> served_;  // by worker
+  std::vector<Served> served_;  // one for each worker
   std::vector<Sum> class_sums_;
   std::vector<uint64_t> link_packets_;  // the worker that serves the link writes
   LinkOccupancy occupancy_;

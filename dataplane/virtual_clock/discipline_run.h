@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run under the virtual clock with links of any discipline. It also measures what the fast FIFO
-// stages do not (NeedsServers). RunVirtual calls it.
+// A run under the virtual clock with links of any discipline. It also takes measurements that the
+// fast FIFO stages do not take (NeedsServers). RunVirtual calls it.
 #pragma once
 
 #include "dataplane/virtual_clock/virtual_fabric.h"
@@ -11,9 +11,9 @@ namespace bfly::dataplane {
 struct RunTimes {
   Ticks unit;
   Ticks window;
-  Ticks start;    // of the measured time
-  Ticks end;      // of the measured time
-  Ticks give_up;  // when a network that cannot keep up is left as it is
+  Ticks start;    // the start of the measured time
+  Ticks end;      // the end of the measured time
+  Ticks give_up;  // when the run of a network that cannot keep up ends
 };
 
 // Whether the network or the configuration needs RunServers.

@@ -13,16 +13,17 @@
 
 namespace bfly::dataplane {
 
-// A choice in arithmetic: compilers make branches of the plain one, and it is as good as random.
+// Chooses by arithmetic. Compilers make a branch of a plain choice, and the branch would be as good
+// as random.
 inline Ticks Select(bool condition, Ticks yes, Ticks no) {
   return no ^ ((yes ^ no) & (Ticks{0} - condition));
 }
 
 struct FifoLane {
-  const VirtualPacket* first;  // what is left of the two lists
+  const VirtualPacket* first;  // the rest of the two lists
   const VirtualPacket* second;
   VirtualPacket* out[2];  // where the next departure of each port goes
-  Ticks free[2];          // when each port's link has sent all it was given
+  Ticks free[2];          // when each port's link has sent all packets it was given
   Ticks service[2];
   Ticks delay;  // sum of departure - arrival
 
@@ -47,10 +48,11 @@ struct FifoLane {
   }
 };
 
-// Lanes in turn: each is one chain of dependent loads, and several chains overlap.
+// Runs the lanes in turn: each lane is one chain of dependent loads, and several chains overlap.
 template <int kLanes>
 inline void RunLanes(FifoLane* lanes, uint32_t steps) {
-  FifoLane local[kLanes];  // copies, so that the compiler knows no packet is one of them
+  // Copies, so that the compiler knows that no store to a packet changes a lane.
+  FifoLane local[kLanes];
   for (int k = 0; k < kLanes; ++k) local[k] = lanes[k];
   for (uint32_t i = 0; i < steps; ++i) {
     for (int k = 0; k < kLanes; ++k) local[k].Step();

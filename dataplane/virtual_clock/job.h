@@ -6,19 +6,19 @@
 
 namespace bfly::dataplane {
 
-// Who shares a link.
+// Which nodes share a link.
 enum class LinkModel {
   kEdge,          // every (node, port) has a link of its own, as in the papers
-  kSwitchOutput,  // one port a direction: the nodes that lead to one node share its one link: 2x2
-                  // switches, k-ary n-flies
+  kSwitchOutput,  // for one port per direction: all nodes with a link into the same node share one
+                  // link into it, as in 2x2 switches and k-ary n-flies
 };
 
 // A packet in a network of servers.
 struct Job {
-  Ticks time = 0;         // of arrival at the node that handles it next
-  Ticks birth = 0;        // of generation
+  Ticks time = 0;         // when the job arrives at the node that handles it next
+  Ticks birth = 0;        // when the job was generated
   WireTag tag = 0;        // directions of the hops to come, the next one in the top bit
-  Ticks entered = 0;      // when it reached the server it left last
+  Ticks entered = 0;      // when the job reached the server that it left last
   uint32_t priority = 0;  // class; 0 is the most urgent
 
   // The same packet after one hop.

@@ -19,7 +19,7 @@ class JobQueue {
   void push(const T& item) { items_.push_back(item); }
   void pop() {
     ++first_;
-    // Half the array is behind us: moving the rest costs less than one step for each pop before.
+    // Half of the array was popped: moving the rest costs less than one step for each earlier pop.
     if (2 * first_ >= items_.size()) {
       items_.erase(items_.begin(), items_.begin() + static_cast<ptrdiff_t>(first_));
       first_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where packets wait between windows. A line is a list of packets that wait for one link, in the
-// order they came; the lines of a block of rows lie one behind the other in one array, so that a
-// window reads and writes memory in order. A line that has grown long has memory of its own and is
-// not copied every window.
+// order in which they came. The lines of a block of rows lie one behind the other in one array, so
+// that a window reads and writes memory in order. A line that has grown long has memory of its own
+// and is not copied every window.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace bfly::dataplane {
 // The working memory of one worker, used for one block after the other.
 template <typename Entry>
 struct LineScratch {
-  std::vector<Entry> room;  // the lines that are open
-  std::vector<Entry> kept;  // what waits after the window
+  std::vector<Entry> room;  // memory of the open lines
+  std::vector<Entry> kept;  // the packets that wait after the window
   size_t bytes() const { return (room.capacity() + kept.capacity()) * sizeof(Entry); }
 };
 
@@ -27,14 +27,14 @@ class LineStore {
   static_assert(std::is_trivially_copyable_v<Entry>);
 
  public:
-  static constexpr size_t kLong = 128;  // a line of more packets has memory of its own
-  // An open line has so many places behind its last packet that nobody else uses.
+  static constexpr size_t kLong = 128;  // a line with more packets has memory of its own
+  // An open line has this many places behind its last packet that no other line uses.
   static constexpr size_t kSpare = 4;
 
   explicit LineStore(size_t lines) : waiting_(lines), packets_(kSpare) {}
 
-  // A window in which at most `arrivals` packets come begins. Every line is opened and closed once
-  // in it, both in the order of lines.
+  // Begins a window in which at most `arrivals` packets come. In the window the caller opens every
+  // line once and closes every line once, both in the order of lines.
   void Begin(size_t arrivals, LineScratch<Entry>& scratch) {
     // Long lines may become short.
     const size_t most = packets_.size() + arrivals + kSpare + long_.size() * kLong / 2;
@@ -47,11 +47,11 @@ class LineStore {
     return IsLong(line) ? long_[line]->count : size_t{waiting_[line]};
   }
 
-  // The places a line that `more` packets may join takes in `room` at most.
+  // The most places in `room` that a line takes if `more` packets may join it.
   static constexpr size_t PlacesOf(size_t more) { return kLong + more + kSpare; }
 
-  // Returns the first of the line's waiting(line) packets. At most `more` may be put behind them.
-  // A line of normal length stands in `room`, which moves behind it.
+  // Returns the first of the line's waiting(line) packets. At most `more` packets may be put behind
+  // them. A line of normal length stands in `room`, which moves behind it.
   Entry* Open(size_t line, size_t more, Entry*& room) {
     if (IsLong(line)) [[unlikely]]
       return OpenLong(*long_[line], more);
@@ -63,7 +63,7 @@ class LineStore {
     return first;
   }
 
-  // What has not left is [first, end), in the places that Open gave.
+  // The packets that have not left are [first, end), in the places that Open gave.
   void Close(size_t line, const Entry* first, const Entry* end) {
     const auto count = static_cast<size_t>(end - first);
     if (IsLong(line) || count > kLong) [[unlikely]]
@@ -73,7 +73,8 @@ class LineStore {
     waiting_[line] = static_cast<uint32_t>(count);
   }
 
-  // The window ends. Lines come and go: the block has the memory it needs now, and a little more.
+  // Ends the window. Lines come and go, so the block keeps the memory that it needs now, and a
+  // little more.
   void End(const LineScratch<Entry>& scratch) {
     const auto size = static_cast<size_t>(kept_ - scratch.kept.data()) + kSpare;
     if (size > packets_.capacity() || size + size / 4 + 64 < packets_.capacity()) {
@@ -106,8 +107,8 @@ class LineStore {
 
   bool IsLong(size_t line) const { return !long_.empty() && long_[line] != nullptr; }
 
-  // Reads and writes up to kSpare - 1 places more. A loop that ended at the last packet would be
-  // mispredicted at nearly every line.
+  // Reads and writes up to kSpare - 1 places behind the last packet. A loop that ended at the last
+  // packet would be mispredicted at nearly every line.
   static void CopyByStrides(const Entry* from, size_t count, Entry* to) {
     for (size_t at = 0; at < count; at += kSpare) {
       for (size_t i = 0; i < kSpare; ++i) to[at + i] = from[at + i];
@@ -115,7 +116,8 @@ class LineStore {
   }
 
   static Entry* OpenLong(LongLine& line, size_t more) {
-    // What has left takes at least half: moving the rest costs less than one step for each of it.
+    // At least half of the places hold packets that have left: moving the rest costs less than one
+    // step for each of these.
     if (2 * line.first >= line.first + line.count) {
       std::copy_n(line.places.data() + line.first, line.count, line.places.data());
       line.first = 0;
@@ -142,11 +144,11 @@ class LineStore {
     long_[line].reset();
   }
 
-  std::vector<uint32_t> waiting_;                // by line; 0 for a long one
-  std::vector<Entry> packets_;                   // of lines that are not long, and kSpare places
-  std::vector<std::unique_ptr<LongLine>> long_;  // by line; empty until there is one
+  std::vector<uint32_t> waiting_;  // for each line: how many packets wait; 0 for a long line
+  std::vector<Entry> packets_;     // the packets of lines that are not long, and kSpare places
+  std::vector<std::unique_ptr<LongLine>> long_;  // one for each line; empty until a line is long
   const Entry* from_ = nullptr;                  // in a window: the next line to open
-  Entry* kept_ = nullptr;                        // in a window: where the next line to close goes
+  Entry* kept_ = nullptr;                        // in a window: the place of the next line to close
 };
 
 }  // namespace bfly::dataplane

@@ -53,7 +53,7 @@ void NarrowBlock::TakePacked(const PacketList* lists, const uint32_t* from) {
 
 void NarrowBlock::Run(std::span<StageBlock> blocks, NodeState* nodes) {
   if (window_.from_source) {
-    // Arrays stay where they are from here on.
+    // The arrays do not move from here on.
     const uint32_t* offsets = narrow_.entering().offsets.data();
     const uint32_t* handles = narrow_.entering().handles.data();
     for (size_t node = 0; node < wiring_[0].nodes(); ++node) {

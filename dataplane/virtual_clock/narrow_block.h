@@ -17,22 +17,22 @@ namespace bfly::dataplane {
 
 class NarrowBlock {
  public:
-  // wiring: of each stage of the group.
+  // `wiring`: the wiring of each stage of the group.
   NarrowBlock(std::span<const BlockWiring> wiring, const StageWindow& window,
               BlockScratch& scratch);
 
-  // What comes in: what a source sends to each node, one after the other, or the two packed lists
-  // of each node, at lists[from[node]] and behind it.
+  // Take the packets that come in: either the list that a source sends to each node, node after
+  // node, or the two packed lists of each node, lists[from[node]] and the one behind it.
   void TakeSource(size_t node, PacketList list);
   void TakePacked(const PacketList* lists, const uint32_t* from);
 
-  // Carries the packets through all stages. blocks: of each stage; nodes: states of the first
-  // stage's nodes, with those of the next stage behind them.
+  // Carries the packets through all stages. `blocks`: the block of each stage. `nodes`: the states
+  // of the first stage's nodes, and behind them those of the next stages.
   void Run(std::span<StageBlock> blocks, NodeState* nodes);
 
-  // What leaves the last stage by `link` of the block.
+  // Hands the packets that leave the last stage by `link` of the block to the sink.
   void Deliver(size_t link, DelaySink& sink) const;
-  // As the boundary's list number `to`, packed.
+  // Makes a packed list of these packets the boundary's list number `to`.
   void Pack(size_t link, Boundary& boundary, int worker, size_t to) const;
 
  private:
@@ -40,8 +40,8 @@ class NarrowBlock {
   const StageWindow& window_;
   BlockScratch& scratch_;
   NarrowScratch& narrow_;
-  const int scale_;     // times are shifted by it
-  size_t entered_ = 0;  // packets from the source
+  const int scale_;     // times are shifted left by this many bits
+  size_t entered_ = 0;  // how many packets came from the source
 };
 
 }  // namespace bfly::dataplane

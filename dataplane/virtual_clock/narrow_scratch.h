@@ -17,12 +17,12 @@ struct NarrowArena {
   std::vector<uint32_t> offsets;
   std::vector<uint32_t> handles;
 
-  // Makes room for so many packets in all.
+  // Makes room for `packets` packets in total.
   void Extend(size_t packets) {
     ReserveHandles(packets);
     if (offsets.size() < handles.size()) offsets.resize(handles.size());
   }
-  // The same without offsets.
+  // Makes room only for the handles of `packets` packets in total.
   void ReserveHandles(size_t packets) {
     const size_t needed = packets + kNarrowSpare;
     if (handles.size() < needed) handles.resize(needed + needed / 16);
@@ -30,23 +30,24 @@ struct NarrowArena {
   size_t bytes() const { return (offsets.capacity() + handles.capacity()) * sizeof(uint32_t); }
 };
 
-// As NodeLists: node j merges in[2*j] and in[2*j + 1].
+// Like NodeLists. Node j merges in[2*j] and in[2*j + 1].
 struct NarrowLists {
   const NarrowList* in;
-  const uint32_t* to;  // what leaves by `link` is out[to[link]], or out[link] if there is no `to`
+  // The packets that leave by `link` are out[to[link]], or out[link] if `to` is null.
+  const uint32_t* to;
   NarrowList* out;
-  NarrowArena* arena;  // of what leaves
-  int crossed;         // stages of the group behind the packets that leave
+  NarrowArena* arena;  // memory for the packets that leave
+  int crossed;         // how many stages of the group the leaving packets have crossed
 };
 
 struct NarrowScratch {
-  static constexpr size_t kNodes = 8;  // that are open at a time
+  static constexpr size_t kNodes = 8;  // nodes that are open at a time
 
   WordTable words;
-  // In turn what a stage reads and what it writes, the second first. Offsets of packed lists stay
-  // in the boundary.
+  // A stage reads one arena and writes the other; the next stage does so the other way round. The
+  // first stage reads the second arena. Offsets of packed lists stay in the boundary.
   NarrowArena arenas[2];
-  NarrowArena& entering() { return arenas[1]; }  // what comes to the group
+  NarrowArena& entering() { return arenas[1]; }  // the packets that come to the group
   std::vector<NarrowList> in;
   std::vector<NarrowList> out;
   std::vector<uint32_t> queued;  // handles of the packets that wait for links of a stage

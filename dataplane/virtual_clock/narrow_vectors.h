@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of the virtual clock eight packets at a time, for CPUs with AVX2. As in
+// The inner loops of the virtual clock for eight packets at a time, on CPUs with AVX2. As in
 // packet_vectors.h a bucket of a window has at most one packet of a list, and a word of bits says
 // which buckets have one. word_table.h says what a packet is.
 #pragma once
@@ -15,20 +15,20 @@
 
 namespace bfly::dataplane {
 
-// Packets in order of time, at most one a bucket.
+// Packets in order of time, at most one in each bucket.
 struct NarrowList {
   const uint32_t* offsets = nullptr;
   const uint32_t* handles = nullptr;
   uint32_t count = 0;
-  uint32_t occupied = 0;  // buckets of the window that hold a packet
+  uint32_t occupied = 0;  // a bit for each bucket of the window that holds a packet
 };
 
 struct NarrowTables {
-  // By which of eight buckets hold a packet: for each lane its place among these packets, or -1.
-  // Lanes hold buckets 0, 1, 4, 5, 2, 3, 6, 7, so that interleaving two vectors, which the CPU does
-  // in each half of them, gives buckets in order.
+  // The index says which of eight buckets hold a packet. The entry has for each lane its place
+  // among these packets, or -1. Lanes hold buckets 0, 1, 4, 5, 2, 3, 6, 7, so that interleaving two
+  // vectors, which the CPU does in each half of them, gives buckets in order.
   alignas(64) int8_t spread[256][kVector];
-  // By which of eight lanes are wanted: these lanes, one after the other.
+  // The index says which of eight lanes are wanted. The entry has these lanes, one after the other.
   alignas(64) uint8_t gather[256][kVector];
   // The bits of a byte, each with a zero above it.
   alignas(64) uint16_t apart[256];
@@ -53,7 +53,7 @@ inline constexpr NarrowTables kNarrowTables = [] {
 
 // Packets for one port, in order of arrival.
 struct NarrowArrivals {
-  // So many are gathered before they are carried over the link.
+  // This many packets are gathered before they are carried over the link.
   static constexpr uint32_t kMost = 64;
   static constexpr size_t kPlaces = kMost + kVector;
   uint32_t offsets[kPlaces] = {};
@@ -61,20 +61,22 @@ struct NarrowArrivals {
   uint32_t count = 0;
 };
 
-// Parts the packets of a node by the port they go to. Ends with Done().
+// Parts the packets of a node by the port to which they go. The caller calls Done() at the end.
 class NarrowSplitter {
  public:
   explicit NarrowSplitter(NarrowArrivals ports[2])
       : ports_(ports), end_{ports[0].offsets, ports[1].offsets} {}
 
-  // Packets in order, with buckets in their handles. valid: which there are, a bit each.
+  // Adds packets in order, with buckets in their handles. `valid`: a bit for each lane that has a
+  // packet.
   BFLY_NARROW_VECTORS void Add(__m256i offsets, __m256i handles, uint64_t valid) {
     const uint64_t second = TopBits(handles);
     Gather(0, offsets, handles, valid & ~second);
     Gather(1, offsets, handles, valid & second);
   }
 
-  // All of two lists, so many buckets, in order of time, ties to the first.
+  // Merges two lists of `buckets` buckets in order of time. At equal times the packet of the first
+  // list comes first.
   BFLY_NARROW_VECTORS void Merge(NarrowList first, NarrowList second, uint32_t buckets) {
     __m256i number = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);  // kBucketOfLane
     for (uint32_t bucket = 0; bucket < buckets; bucket += kVector) {
@@ -97,7 +99,7 @@ class NarrowSplitter {
     }
   }
 
-  // The wanted ones of eight lanes, one after the other.
+  // The wanted lanes of eight, one after the other.
   BFLY_NARROW_VECTORS static __m256i Wanted(uint64_t wanted) {
     return _mm256_cvtepu8_epi32(
         _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kNarrowTables.gather[wanted])));
@@ -110,15 +112,16 @@ class NarrowSplitter {
   }
 
  private:
-  // The lanes of b where the mask is, else of a. As bytes gcc would make the mask again.
+  // Takes lanes of b where the mask is set, and lanes of a elsewhere. For a choice by bytes gcc
+  // would compute the mask again.
   BFLY_NARROW_VECTORS static __m256i Choose(__m256i a, __m256i b, __m256i mask) {
     return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b),
                                                 _mm256_castsi256_ps(mask)));
   }
 
-  // One lane a bucket.
+  // One lane for each bucket.
   struct Taken {
-    __m256i offsets;  // ones where the bucket is empty
+    __m256i offsets;  // all ones where the bucket is empty
     __m256i handles;
     __m256i empty;
   };
@@ -152,15 +155,16 @@ class NarrowSplitter {
   }
 
   NarrowArrivals* const ports_;
-  uint32_t* end_[2];  // behind the last offset
+  uint32_t* end_[2];  // for each port: the place behind the last offset
 };
 
-// What all links of a window have in common. Times are scaled, and count from the window's start.
+// The values that all links of a window share. Times are scaled, and count from the window's start.
 struct NarrowTimes {
   static constexpr size_t kTurns = NarrowArrivals::kMost / kVector;
   uint64_t service;
-  // Lane by lane, for the i-th vector of packets: n and n + 1 service times, n being the number of
-  // the packet. Lanes hold packets 0, 1, 4, 5 and 2, 3, 6, 7 of the vector.
+  // For the i-th vector of packets, in each lane: n service times (begins) and n + 1 service times
+  // (ends), where n is the number of the packet. Lanes hold packets 0, 1, 4, 5 and 2, 3, 6, 7 of
+  // the vector.
   alignas(32) uint64_t begins[kTurns][2][4];
   alignas(32) uint64_t ends[kTurns][2][4];
 
@@ -177,14 +181,14 @@ struct NarrowTimes {
 };
 
 // One window of a link: appends to the list at `offsets` and `handles`, in order of departure, and
-// spoils kVector places behind.
+// spoils kVector places behind the list.
 class NarrowLink {
  public:
   BFLY_NARROW_VECTORS NarrowLink(const NarrowTimes& times, uint32_t* offsets, uint32_t* handles)
       : times_(times), offsets_(offsets), handles_(handles), occupied_(_mm256_setzero_si256()) {}
 
-  // Packets that joined the link before: the first departs at `time`, the others one service time
-  // after the other. Reads and writes whole vectors.
+  // Sends packets that joined the link before the window: the first departs at `time`, the others
+  // one service time after the other. Reads and writes whole vectors.
   BFLY_NARROW_VECTORS void Continue(const uint32_t* handles, uint32_t count, uint64_t time) {
     __m256i left = Left(count);
     for (uint32_t at = 0;;) {
@@ -200,9 +204,9 @@ class NarrowLink {
     Advance(count);
   }
 
-  // Carries what arrives over the link, which is free from `free` on and then from what replaces
-  // it. Adds departure - arrival of all packets to `delays`, lane by lane, and returns what it has
-  // added too much.
+  // Carries the arrivals over the link, which is free from `free` on, and sets `free` to the time
+  // at which the link is free again. Adds departure - arrival of all packets to `delays`, lane by
+  // lane, and returns how much it has added too much.
   BFLY_NARROW_VECTORS uint64_t Carry(const NarrowArrivals& arrivals, uint64_t& free,
                                      __m256i& delays) {
     const uint32_t count = arrivals.count;
@@ -221,7 +225,8 @@ class NarrowLink {
       // them.
       const __m256i time0 = _mm256_unpacklo_epi32(offsets, valid_buckets);
       const __m256i time1 = _mm256_unpackhi_epi32(offsets, valid_buckets);
-      // D_i = max(free, max over j <= i of t_j - j service) + (i + 1) service.
+      // The departure of packet i is D_i = max(free, max over j <= i of t_j - j service) + (i + 1)
+      // service.
       __m256i begin0 = _mm256_sub_epi64(time0, WordTable::Load(times_.begins[turn][0]));
       __m256i begin1 = _mm256_sub_epi64(time1, WordTable::Load(times_.begins[turn][1]));
       begin0 = Later(begin0, _mm256_unpacklo_epi64(begin0, begin0));
@@ -236,7 +241,7 @@ class NarrowLink {
       const __m256i end1 = _mm256_add_epi64(begin1, WordTable::Load(times_.ends[turn][1]));
       sum = _mm256_add_epi64(sum, _mm256_sub_epi64(end0, time0));
       sum = _mm256_add_epi64(sum, _mm256_sub_epi64(end1, time1));
-      // The next routing bit moves to the top: adding the routing bits to themselves does it.
+      // Adding the routing bits to themselves moves the next routing bit to the top.
       const __m256i next =
           _mm256_add_epi32(_mm256_xor_si256(handles, buckets), _mm256_and_si256(handles, tags));
       Put(at, end0, end1, next, valid);
@@ -246,13 +251,14 @@ class NarrowLink {
     const auto begin = static_cast<uint64_t>(_mm256_extract_epi64(latest, 0));
     free = begin + count * times_.service;
     Advance(count);
-    // Lanes from `count` to `at` departed one behind the other, and arrived at 0.
+    // The empty lanes from `count` to `at` were counted as packets that arrived at 0 and departed
+    // one behind the other.
     const uint64_t lanes = at - count,
                    numbers = (uint64_t{at} * (at + 1) - uint64_t{count} * (count + 1)) / 2;
     return lanes * begin + numbers * times_.service;
   }
 
-  // Buckets of the window in which a packet leaves.
+  // A bit for each bucket of the window in which a packet leaves.
   BFLY_NARROW_VECTORS uint32_t occupied() const {
     __m128i bits =
         _mm_or_si128(_mm256_castsi256_si128(occupied_), _mm256_extracti128_si256(occupied_, 1));
@@ -262,8 +268,8 @@ class NarrowLink {
   }
 
  private:
-  // In each lane how many of `count` packets are there from this one on. Below: the lanes that hold
-  // one of them.
+  // Left: in each lane, how many of `count` packets there are from this lane on. Below: the lanes
+  // that hold one of these packets.
   BFLY_NARROW_VECTORS static __m256i Left(uint32_t count) {
     return _mm256_sub_epi32(_mm256_set1_epi32(static_cast<int>(count)),
                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));

@@ -19,9 +19,10 @@ inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
 // A bucket of a window is at most 2^32 ticks (packet_vectors.h), so that a place in it has 32 bits.
 inline constexpr int kMostBucketBits = 32;
 
-// A time behind the end of every run. Sums of two such times are below kNever.
+// A time after the end of every run. The sum of two such times is below kNever.
 inline constexpr Ticks kFar = Ticks{1} << 62;
-// A number of ticks, kFar at most: rates may be so low that gaps and windows are longer.
+// Rounds to a number of ticks, at most kFar. Rates may be so low that gaps and windows are longer
+// than kFar.
 inline Ticks ToTicksBeforeFar(double ticks) {
   return static_cast<Ticks>(std::min(ticks, static_cast<double>(kFar)));
 }
@@ -29,7 +30,7 @@ inline Ticks ToTicksBeforeFar(double ticks) {
 // A sum of ticks over packets may pass 2^64.
 __extension__ using TickSum = unsigned __int128;
 
-// The next place if all bits of the mask are ones, the same place if none is. Multiplying by the
+// The next place if all bits of the mask are ones, the same place if no bit is. Multiplying by the
 // size of a packet would take longer.
 template <typename Packet>
 inline Packet* NextIf(uint64_t mask, Packet* place) {
@@ -43,7 +44,7 @@ inline Packet* NextIf(uint64_t mask, Packet* place) {
 using PacketWord = uint64_t;
 
 struct VirtualPacket {
-  Ticks time;  // of arrival at the node that handles it next
+  Ticks time;  // when the packet arrives at the node that handles it next
   PacketWord word;
 };
 static_assert(sizeof(VirtualPacket) == 16);
@@ -53,7 +54,7 @@ constexpr PacketWord MakeWord(Tag tag, int hops, Ticks birth) {
 }
 constexpr unsigned PortOf(PacketWord word) { return static_cast<unsigned>(word >> 63); }
 constexpr PacketWord AfterHop(PacketWord word) { return std::rotl(word, 1); }
-// Of a packet behind its last hop.
+// The birth of a packet behind its last hop.
 constexpr Ticks BirthOf(PacketWord word, int hops) { return word >> hops; }
 
 }  // namespace bfly::dataplane

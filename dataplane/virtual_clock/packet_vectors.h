@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of the virtual clock eight packets at a time, for CPUs with AVX-512.
+// The inner loops of the virtual clock for eight packets at a time, on CPUs with AVX-512.
 //
-// All links of these stages take the same time, a whole power of two of ticks or more (a *bucket*).
-// Packets leave a link at least a bucket apart, so each bucket of a window has at most one packet
-// of a list, and where they are is a word of bits: the list's `occupied`. Two lists spread out by
-// their bits are merged by one comparison a bucket, with no branch and no chain from packet to
-// packet.
+// All links of these stages take the same time. A *bucket* is a power of two of ticks that is not
+// longer than this time. Packets leave a link at least a bucket apart, so each bucket of a window
+// has at most one packet of a list, and a word of bits says which buckets have one: the list's
+// `occupied`. Two lists that are spread out by their bits are merged by one comparison for each
+// bucket, with no branch and no chain from packet to packet.
 //
 // Functions that call these have the same BFLY_PACKET_VECTORS before them.
 #pragma once
@@ -14,8 +14,8 @@
 #define BFLY_HAS_PACKET_VECTORS 1
 #define BFLY_PACKET_VECTORS [[gnu::target("avx512f,avx512dq,avx512vl,avx512cd,bmi,bmi2,popcnt")]]
 
-// gcc 12 takes what its own intrinsics leave undefined on purpose for a mistake (gcc bug 105593),
-// here and wherever these are inlined.
+// gcc 12 warns of values that its own intrinsics leave undefined on purpose (gcc bug 105593), here
+// and wherever these functions are inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -32,7 +32,7 @@ namespace bfly::dataplane {
 
 inline constexpr int kVector = 8;  // packets
 
-// Whether this CPU has what BFLY_PACKET_VECTORS asks for.
+// Whether this CPU has the instructions that BFLY_PACKET_VECTORS asks for.
 inline bool HasPacketVectors() {
   static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                           __builtin_cpu_supports("avx512vl") &&
@@ -41,7 +41,7 @@ inline bool HasPacketVectors() {
   return has;
 }
 
-// Eight packets, times and words apart.
+// Eight packets, with times and words in separate vectors.
 struct PacketVector {
   __m512i times;
   __m512i words;
@@ -62,19 +62,20 @@ BFLY_PACKET_VECTORS inline void StorePackets(VirtualPacket* to, PacketVector pac
   _mm512_storeu_si512(to + 4, _mm512_permutex2var_epi64(packets.times, high, packets.words));
 }
 
-// What fills the lanes that an expansion or a compression leaves. Zero would do but for time: the
-// CPU then waits for what the target register held before (Zen 5: five cycles, one after the
-// other).
+// The value of the lanes that an expansion or a compression leaves unset. Zero would be correct,
+// but slower: the CPU would then wait for the previous value of the target register (Zen 5: five
+// cycles, one after the other).
 BFLY_PACKET_VECTORS inline __m512i Filling() { return _mm512_set1_epi64(-1); }
 
-// Places of packets in pairs of vectors, by which of eight lanes are wanted. Reading eight bytes of
-// these tables and permuting by them takes less than an expansion or a compression.
+// Places of packets in pairs of vectors. The index says which of eight lanes are wanted. Reading
+// eight bytes of these tables and permuting by them takes less than an expansion or a compression.
 struct LaneTables {
   // The lane's packet in a list of packets, whose times are the even words: twice the number of
   // wanted lanes before it. -1 for lanes that are not wanted.
   alignas(64) int8_t spread[256][kVector];
-  // Two vectors a and b interleaved are a0, b0, a1, b1, ... The wanted ones of their first eight,
-  // as permutations of two vectors count; adding 4 gives those of the last eight. Behind them 0.
+  // Two vectors a and b interleaved are a0, b0, a1, b1, ... The entry has the wanted ones of the
+  // first eight of these, as permutations of two vectors count them, and 0 behind them; adding 4
+  // gives the wanted ones of the last eight.
   alignas(64) int8_t gather[256][kVector];
 };
 inline constexpr LaneTables kLanesOf = [] {
@@ -97,10 +98,11 @@ BFLY_PACKET_VECTORS inline __m512i LoadLanes(const int8_t lanes[kVector]) {
   return _mm512_cvtepi8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(lanes)));
 }
 
-// A list on its way into a merge: one vector for every eight buckets, empty ones at kNever.
+// A list on its way into a merge: one vector for every eight buckets. Empty buckets have the time
+// kNever.
 struct SpreadList {
   const VirtualPacket* next;
-  uint64_t occupied;  // buckets to come
+  uint64_t occupied;  // a bit for each bucket to come that holds a packet
 
   BFLY_PACKET_VECTORS PacketVector Take() {
     const uint64_t here = occupied & 0xFF;
@@ -115,8 +117,8 @@ struct SpreadList {
   }
 };
 
-// Packs `count` packets of a window that starts at `start` and spoils kVector places behind. A
-// bucket is 2^bucket_bits ticks; bucket_bits is at most kMostBucketBits.
+// Packs `count` packets of a window that starts at `start`, and spoils kVector places behind them.
+// A bucket is 2^bucket_bits ticks; bucket_bits is at most kMostBucketBits.
 BFLY_PACKET_VECTORS inline void PackPackets(const VirtualPacket* packets, uint32_t count,
                                             Ticks start, int bucket_bits, VirtualPacket* to) {
   const __m512i starts = _mm512_set1_epi64(static_cast<int64_t>(start));
@@ -139,8 +141,8 @@ struct PackedList {
   const char* words;
   const char* offsets;
   uint64_t occupied;
-  __m512i buckets;  // when the next eight begin
-  __m512i stride;   // eight buckets in each lane
+  __m512i buckets;  // when the next eight buckets begin
+  __m512i stride;   // the length of eight buckets, in each lane
 
   BFLY_PACKET_VECTORS PackedList(const VirtualPacket* list, uint32_t count,
                                  uint32_t occupied_buckets, Ticks start, int bucket_bits)
@@ -172,19 +174,20 @@ struct PackedList {
 
 // Packets for one port, in order of arrival.
 struct PortArrivals {
-  // So many are gathered before they are carried over the link, with room for a vector more.
+  // This many packets are gathered before they are carried over the link. There is room for one
+  // more vector.
   static constexpr uint32_t kMost = 64;
   Ticks times[kMost + kVector];
   PacketWord words[kMost + kVector];  // after the hop
   uint32_t count = 0;
 };
 
-// Parts the packets of a node by the port they go to. Ends with Done().
+// Parts the packets of a node by the port to which they go. The caller calls Done() at the end.
 class PortSplitter {
  public:
   explicit PortSplitter(PortArrivals ports[2]) : ports_(ports) {}
 
-  // valid: which packets there are, a bit each.
+  // `valid`: a bit for each lane that has a packet.
   BFLY_PACKET_VECTORS void Add(PacketVector packets, uint32_t valid) {
     const __mmask8 all = _cvtu32_mask8(valid), second = _mm512_movepi64_mask(packets.words);
     packets.words = _mm512_rol_epi64(packets.words, 1);
@@ -192,7 +195,8 @@ class PortSplitter {
     Append(1, packets, _kand_mask8(second, all));
   }
 
-  // The next eight buckets of two lists, in order of time, ties to the first.
+  // Merges the next eight buckets of two lists in order of time. At equal times the packet of the
+  // first list comes first.
   template <typename List>
   BFLY_PACKET_VECTORS void Merge(List& first, List& second) {
     const auto either = static_cast<uint32_t>((first.occupied | second.occupied) & 0xFF);
@@ -215,7 +219,7 @@ class PortSplitter {
     Gather(1, after, to_second >> 8, kVector / 2);
   }
 
-  // All of two lists, so many buckets.
+  // Merges all of two lists of `buckets` buckets.
   template <typename List>
   BFLY_PACKET_VECTORS void MergeAll(List first, List second, uint32_t buckets) {
     for (uint32_t bucket = 0; bucket < buckets; bucket += kVector) Merge(first, second);
@@ -234,7 +238,7 @@ class PortSplitter {
     count_[port] += static_cast<uint32_t>(std::popcount(_cvtmask8_u32(which)));
   }
 
-  // Appends those of two vectors interleaved that are wanted; `from`: the first pair of lanes.
+  // Appends the wanted packets of two interleaved vectors. `from`: the first pair of lanes.
   BFLY_PACKET_VECTORS void Gather(size_t port, const PacketVector pair[2], uint32_t wanted,
                                   int64_t from) {
     const __m512i lanes =
@@ -250,10 +254,10 @@ class PortSplitter {
   uint32_t count_[2] = {0, 0};
 };
 
-// What all links of a window have in common.
+// The values that all links of a window share.
 struct VectorWindow {
-  __m512i start;    // of the first bucket
-  __m512i end;      // of the window
+  __m512i start;    // the start of the first bucket
+  __m512i end;      // the end of the window
   __m128i bits;     // a bucket is 2^bits ticks
   __m512i service;  // in each lane
   __m512i spaced;   // 0, 1, ... 7 service times
@@ -271,7 +275,8 @@ struct VectorWindow {
         ticks(ticks_of_service) {}
 };
 
-// One window of a link: appends to `out`, in order of departure, and spoils kSpoilt places behind.
+// One window of a link: appends to `out`, in order of departure, and spoils kSpoilt places behind
+// them.
 class VectorLink {
  public:
   static constexpr size_t kSpoilt = 2 * kVector;
@@ -279,8 +284,8 @@ class VectorLink {
   BFLY_PACKET_VECTORS VectorLink(const VectorWindow& window, VirtualPacket* out)
       : window_(window), out_(out), occupied_(_mm512_setzero_si512()) {}
 
-  // Packets that joined the link before: the first departs at `time`, the others one service time
-  // after the other. Reads and writes whole vectors.
+  // Sends packets that joined the link before the window: the first departs at `time`, the others
+  // one service time after the other. Reads and writes whole vectors.
   BFLY_PACKET_VECTORS void Continue(const PacketWord* words, uint32_t count, Ticks time) {
     __m512i times = _mm512_add_epi64(window_.spaced, _mm512_set1_epi64(static_cast<int64_t>(time)));
     for (uint32_t at = 0;; at += kVector) {
@@ -292,20 +297,22 @@ class VectorLink {
     out_ += count;
   }
 
-  // Carries what arrives over the link, which is free from `free` on and then from what replaces
-  // it. Returns the sum of departure - arrival, a part of it in each lane.
+  // Carries the arrivals over the link, which is free from `free` on, and sets `free` to the time
+  // at which the link is free again. Returns the sum of departure - arrival, a part of it in each
+  // lane.
   BFLY_PACKET_VECTORS __m512i Carry(const PortArrivals& arrivals, Ticks& free) {
     const uint32_t count = arrivals.count;
     const __m512i zero = _mm512_setzero_si512();
     __m512i latest = _mm512_set1_epi64(static_cast<int64_t>(free));
     __m512i delays = zero, spaced = window_.spaced;
-    // Two vectors in any case: whether the second is needed is as good as random.
+    // The loop always takes two vectors, because whether the second is needed is as good as random.
     for (uint32_t at = 0; at == 0 || at < count; at += 2 * kVector) {
       for (uint32_t half = at; half < at + 2 * kVector; half += kVector) {
         const __mmask8 valid = Below(count, half);
         const __m512i times = _mm512_loadu_si512(arrivals.times + half);
-        // D_i = max(free, max over j <= i of t_j - j service) + (i + 1) service. What came in
-        // vectors before joins last, so that vectors wait little for one another.
+        // The departure of packet i is D_i = max(free, max over j <= i of t_j - j service) + (i +
+        // 1) service. The result of earlier vectors joins last, so that vectors wait little for one
+        // another.
         __m512i begin = _mm512_maskz_sub_epi64(valid, times, spaced);
         begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, zero, 7));
         begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, zero, 6));
@@ -327,9 +334,9 @@ class VectorLink {
     return delays;
   }
 
-  // Behind the last packet, whether it leaves in the window or not.
+  // The place behind the last packet, whether this packet leaves in the window or not.
   VirtualPacket* out() const { return out_; }
-  // Buckets of the window in which a packet leaves.
+  // A bit for each bucket of the window in which a packet leaves.
   BFLY_PACKET_VECTORS uint32_t occupied() const {
     return static_cast<uint32_t>(_mm512_reduce_or_epi64(occupied_));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the nodes pick one of several ports of a direction under the virtual clock
-// (topologies/port_rule.h). What a node picks depends on what came to it and when, and on nothing
-// else, so the result does not depend on how time is cut into windows.
+// (topologies/port_rule.h). The choice of a node depends only on which packets came to it and when,
+// so the result does not depend on how time is cut into windows.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,11 @@ namespace bfly::dataplane {
 
 class PortChoice {
  public:
-  // What a job finds at a link when it comes.
+  // The state of a link when a job comes to it.
   struct Occupancy {
-    size_t jobs = 0;          // waiting or being sent
-    uint64_t done_order = 0;  // of two links with equally many jobs, the lower one is done first
+    size_t jobs = 0;  // jobs that wait or are being sent
+    // Of two links with equally many jobs, the link with the lower value is done first.
+    uint64_t done_order = 0;
     bool IsBefore(const Occupancy& other) const {
       return jobs != other.jobs ? jobs < other.jobs : done_order < other.done_order;
     }
@@ -32,14 +33,14 @@ class PortChoice {
         packets_(multiplicity_ > 1 ? static_cast<size_t>(network.stages()) * rows_ * kDirections
                                    : 0) {}
 
-  // Whether the rule must know what is on the links.
+  // Whether the rule must know which jobs are on the links.
   bool serves_at_once() const {
     return multiplicity_ > 1 &&
            (rule_ == PortRule::kFirstFree || rule_ == PortRule::kLeastOccupied);
   }
 
-  // The port within the direction for the next job of a node, one of those for which usable(port).
-  // find(port) says what is there. If no port is usable, any.
+  // The port within the direction for the next job of a node: a port for which usable(port) is
+  // true, or any port if there is no such port. find(port) returns the port's Occupancy.
   template <typename Usable, typename Find>
   uint32_t Choose(int stage, Row row, uint32_t direction, const Usable& usable, const Find& find) {
     if (multiplicity_ == 1) return 0;
@@ -84,7 +85,7 @@ class PortChoice {
     uint32_t count = 0;
     for (uint32_t port = 0; port < multiplicity_; ++port) count += usable(port);
     if (count == 0) return 0;
-    // 2^28 groups, 2^36 packets of each.
+    // The counter has room for 2^28 groups with 2^36 packets each.
     uint32_t passed =
         RandomBelow(seed_, RandomStream::kPortRule, group << 36 | packets_[group]++, count);
     uint32_t port = 0;
@@ -96,8 +97,8 @@ class PortChoice {
   const Row rows_;
   const PortRule rule_;
   const uint64_t seed_;
-  // By stage, row and direction. kRoundRobin: the port that is next, modulo the multiplicity;
-  // kRandom: packets so far.
+  // One entry for each stage, row and direction. kRoundRobin: the next port, modulo the
+  // multiplicity. kRandom: how many packets there were so far.
   std::vector<uint64_t> packets_;
 };
 

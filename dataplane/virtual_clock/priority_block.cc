@@ -9,11 +9,12 @@ namespace {
 // A link between its first and its last packet of the window.
 template <int kClasses>
 struct PriorityLane {
-  const VirtualPacket* next[kClasses];  // of each class; behind the last one is an end mark
-  VirtualPacket* out;                   // where the next departure goes
+  // The next packet of each class; behind the last packet is an end mark.
+  const VirtualPacket* next[kClasses];
+  VirtualPacket* out;  // where the next departure goes
   Ticks free;
   Ticks service;
-  Ticks limit;  // what begins from here on leaves behind the window
+  Ticks limit;  // a packet that begins from here on leaves after the window
 
   // Sends the next packet if it leaves in the window. Returns when it came and when it leaves.
   struct Sent {
@@ -45,7 +46,8 @@ void PriorityBlock::Run(const LinkService& service, int crossed, const BlockWiri
   constexpr int kClasses = 1 << kClassBits;
   constexpr size_t kLines = kNodePorts * kClasses;
   const Measured measured(service, crossed);
-  // Of the word before the hop: its class stands behind the routing bits that are left.
+  // The shift for the word before the hop, whose class stands behind the routing bits that are
+  // left.
   const int class_shift = 64 - (service.words.hops - crossed + 1) - kClassBits;
   uint64_t counted = 0;
   Ticks delay = 0;

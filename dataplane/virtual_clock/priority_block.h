@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stage, restricted to a block of rows, whose links send the most urgent packet that waits and
-// interrupt none. StageBlock is the same of FIFO links.
+// interrupt no packet. StageBlock does the same for FIFO links.
 //
-// Packets of one class leave in the order they came, so a link has a line for each class. It sends
-// next at S, when it is free or, if nothing waits then, when the next packet comes; the packet sent
-// is the first one of the most urgent class of which one has come by S. Nothing that comes after S
-// changes that, so a packet that begins in a window and leaves behind it may wait for the next.
+// Packets of one class leave in the order in which they came, so a link has a line for each class.
+// The link next sends a packet at time S: when it is free or, if no packet waits then, when the
+// next packet comes. It sends the first packet of the most urgent class that has a packet by S. No
+// packet that comes after S changes that, so a packet that begins in a window and leaves behind it
+// may wait for the next.
 #pragma once
 
 #include <vector>
@@ -36,8 +37,8 @@ class PriorityBlock {
 
  private:
   struct Link {
-    Ticks free = 0;        // when the link has sent what left it
-    uint64_t packets = 0;  // that left
+    Ticks free = 0;        // when the link has sent all packets that have left it
+    uint64_t packets = 0;  // packets that left
   };
 
   template <int kClassBits>
@@ -45,8 +46,9 @@ class PriorityBlock {
            const NodeLists& lists, const StageWindow& window, VirtualPacket* place,
            VirtualPacket* room, DelayHistogram* histogram);
 
-  std::vector<Link> links_;         // 2 * node + port
-  LineStore<VirtualPacket> lines_;  // by link and class, as (2 * node + port) << class_bits | class
+  std::vector<Link> links_;  // 2 * node + port
+  // A line for each link and class: (2 * node + port) << class_bits | class.
+  LineStore<VirtualPacket> lines_;
   ServedCount count_;
 };
 

@@ -36,7 +36,7 @@ class Rounds {
     nodes_[row].push_back(job);
   }
   // Calls arrived(job) for every packet released, and returns when the last one arrives: `now` if
-  // none was released or all were where they wanted to be.
+  // no packet was released or all were at their destinations.
   template <typename Arrived>
   Ticks Run(Ticks now, Arrived&& arrived) {
     servers_.RunWindow(nodes_, kNever,
@@ -81,7 +81,7 @@ class Rounds {
   std::vector<std::vector<Job>> nodes_;
 };
 
-// What the rows have generated and not sent.
+// The packets that the rows have generated and not sent.
 class Waiting {
  public:
   Waiting(const Network& network, const VirtualConfig& config)
@@ -92,7 +92,7 @@ class Waiting {
         end_(start_ + ToTicks(config.duration)),
         step_(ToTicks(std::clamp(4 / config.arrivals.rate, 1.0, kLongestStep))) {}
 
-  // Makes sure that everything born until `now` is known.
+  // Makes sure that all packets born until `now` are known.
   void KnowUntil(Ticks now) {
     while (known_ <= now) {
       known_ += step_;
@@ -121,8 +121,9 @@ class Waiting {
   JobQueue<Job>& of(Row row) { return queues_[row]; }
 
   uint64_t generated() const { return generated_; }
-  uint64_t born_measured() const { return born_measured_; }  // of what is known
-  Ticks start() const { return start_; }                     // of the measured time
+  // How many known packets were born in the measured time.
+  uint64_t born_measured() const { return born_measured_; }
+  Ticks start() const { return start_; }  // of the measured time
   Ticks end() const { return end_; }
 
  private:
@@ -186,7 +187,8 @@ class RoundsRecord {
   DelayHistogram delays_;
   Ticks longest_ = 0;
   uint64_t delivered_then_ = 0;
-  double inside_ = 0;  // time that packets were inside, of the measured time, summed up over them
+  // The part of the measured time that packets were inside, summed over the packets.
+  double inside_ = 0;
 };
 
 }  // namespace

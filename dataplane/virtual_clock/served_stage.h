@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stages of links that are not FIFO have in common (sharing_block.h, priority_block.h).
+// What stages whose links are not FIFO have in common (sharing_block.h, priority_block.h).
 #pragma once
 
 #include <algorithm>
@@ -21,15 +21,16 @@ inline constexpr size_t kNodePorts = 2;
 // How the links of a run serve packets, and which packets are measured.
 struct LinkService {
   Discipline discipline = Discipline::kFifo;
-  Ticks unit = 0;  // that a packet takes alone on a link that takes time
+  Ticks unit = 0;  // the time that a packet takes alone on a link that takes time
   WordLayout words;
-  // Packets born in [start, end) are measured. Plain FIFO stages measure all.
+  // Packets born in [start, end) are measured. Plain FIFO stages measure all packets.
   Ticks start = 0;
   Ticks end = 0;
 };
 
 // The lists of packets that the nodes of a block read and write. Node j merges in[from[j]] and
-// in[from[j] + 1]; what leaves by port p is out[to[2*j + p]]. Every list has its end mark.
+// in[from[j] + 1]; the packets that leave by port p are out[to[2*j + p]]. Every list has its end
+// mark.
 struct NodeLists {
   const PacketList* in;
   const uint32_t* from;
@@ -41,14 +42,14 @@ struct NodeLists {
   }
 };
 
-// What came to the links of a block that take time.
+// The packets that came to the links of a block that take time.
 struct ServedCount {
   uint64_t handled = 0;   // packets that joined a link
-  uint64_t measured = 0;  // packets that left one and are measured
-  TickSum delay = 0;      // sum of departure - arrival over these
+  uint64_t measured = 0;  // packets that left a link and are measured
+  TickSum delay = 0;      // the sum of departure - arrival over the measured packets
 };
 
-// Tells the packets that are measured, of those that have crossed `crossed` links.
+// Tells which packets are measured, for packets that have crossed `crossed` links.
 class Measured {
  public:
   Measured(const LinkService& service, int crossed)
@@ -65,14 +66,14 @@ class Measured {
   const Ticks length_;
 };
 
-// Merges the two lists of a node in order of time, ties to the first list, and puts every packet
-// behind the line of its port, with its word as it is behind the hop. There is no branch
-// (FifoLane::Step).
+// Merges the two lists of a node in order of time; at equal times the packet of the first list
+// comes first. Puts every packet behind the line of its port, with its word as it is behind the
+// hop. There is no branch (FifoLane::Step).
 template <typename Entry>
 struct PortMerge {
-  const VirtualPacket* first;  // what is left of the two lists
+  const VirtualPacket* first;  // the rest of the two lists
   const VirtualPacket* second;
-  Entry* end[kNodePorts];  // behind the last packet of the port's line
+  Entry* end[kNodePorts];  // for each port: the place behind the last packet of its line
   uint32_t left;           // packets to come
 
   PortMerge(const NodeLists& lists, size_t node, Entry* straight, Entry* cross)
@@ -97,10 +98,11 @@ struct PortMerge {
   }
 };
 
-// Two nodes in turn: each is one chain of dependent loads, and two chains overlap.
+// Runs two nodes in turn: each is one chain of dependent loads, and two chains overlap.
 template <typename Entry>
 inline void RunMerges(PortMerge<Entry>& a, PortMerge<Entry>& b) {
-  PortMerge<Entry> x = a, y = b;  // copies, so that the compiler knows no packet is one of them
+  // Copies, so that the compiler knows that no store to a packet changes them.
+  PortMerge<Entry> x = a, y = b;
   const uint32_t both = std::min(x.left, y.left);
   for (uint32_t i = 0; i < both; ++i) {
     x.Step();
@@ -112,9 +114,9 @@ inline void RunMerges(PortMerge<Entry>& a, PortMerge<Entry>& b) {
   b = y;
 }
 
-// Merges the two lists of a node in order of time, ties to the first list, and puts every packet
-// behind the line lines[line(word)] with its word as it is behind the hop. There is no branch
-// (FifoLane::Step).
+// Merges the two lists of a node in order of time; at equal times the packet of the first list
+// comes first. Puts every packet behind the line lines[line(word)] with its word as it is behind
+// the hop. There is no branch (FifoLane::Step).
 template <typename Entry, typename Line>
 inline void PartArrivals(const PacketList& a, const PacketList& b, Entry** lines, Line&& line) {
   const VirtualPacket* first = a.first;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A levelled network of servers, one for each link, run stage by stage in windows of time.
 //
-// stage_group.h runs plain links block by block in cache. This network follows the words of the
-// theory instead: it runs any server of servers.h, and shows every link's arrivals and departures
-// to a visitor. It is several times slower. Nodes are independent of one another within a stage, so
+// stage_group.h runs plain links block by block in cache. This network follows the theory literally
+// instead: it runs any server of servers.h, and shows every link's arrivals and departures to a
+// visitor. It is several times slower. Nodes are independent of one another within a stage, so
 // workers share the rows, and the result does not depend on how many there are.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace bfly::dataplane {
 
-// Merges two lists in order of time; ties go to the first.
+// Merges two lists in order of time; at equal times the job of the first list comes first.
 inline void MergeByTime(std::span<const Job> first, std::span<const Job> second,
                         std::vector<Job>& merged) {
   merged.clear();
@@ -35,10 +35,10 @@ inline void MergeByTime(std::span<const Job> first, std::span<const Job> second,
 template <typename Server>
 class ServerNetwork {
  public:
-  // Every link gets a copy of `server`; a straight link of a network where these are free gets
-  // none. With kSwitchOutput, which needs one port a direction, the server of the link into row h
-  // of the next level is at 2 * h. `usable`, by network link index, says which links jobs may take;
-  // empty: all.
+  // Every link gets a copy of `server`; in a network whose straight links are free, a straight link
+  // gets no server. With kSwitchOutput, which needs one port per direction, the server of the link
+  // into row h of the next level is at 2 * h. `usable`, indexed by network link, says which links
+  // jobs may take; empty: all links.
   ServerNetwork(const Network& network, LinkModel links, const Server& server,
                 std::vector<bool> usable = {})
       : network_(network),
@@ -63,9 +63,9 @@ class ServerNetwork {
   }
 
   // nodes[row]: the jobs that reach the node of level 0, in order of time, all before `window_end`.
-  // They are replaced by those that reach the last level before `window_end`.
-  // Calls visit(worker, stage, link, arrivals, departures) for every server; link is the network's
-  // link index within its stage. Several workers of the crew call it at once for different links.
+  // They are replaced by the jobs that reach the last level before `window_end`. Calls
+  // visit(worker, stage, link, arrivals, departures) for every server; link is the network's link
+  // index within its stage. Several workers of the crew call it at once for different links.
   template <typename Visit>
   void RunWindow(Crew& crew, std::vector<std::vector<Job>>& nodes, Ticks window_end,
                  Visit&& visit) {
@@ -84,7 +84,7 @@ class ServerNetwork {
       });
     }
   }
-  // The same on the calling thread alone: visit(stage, link, arrivals, departures).
+  // As above, but only on the calling thread: visit(stage, link, arrivals, departures).
   template <typename Visit>
   void RunWindow(std::vector<std::vector<Job>>& nodes, Ticks window_end, Visit&& visit) {
     Crew alone(1);
@@ -104,10 +104,10 @@ class ServerNetwork {
     for (const Server& server : servers_) sum += server.jobs();
     return sum;
   }
-  size_t bytes() const { return servers_.size() * sizeof(Server); }  // without what is queued
+  size_t bytes() const { return servers_.size() * sizeof(Server); }  // without the queued jobs
 
  private:
-  // Jobs `at` a node to its links. With a server for each link, they leave these too.
+  // Moves the jobs `at` a node to its links. If each link has a server, they also leave the links.
   template <typename Visit>
   void Leave(int worker, int stage, Row row, const std::vector<Job>& at, Ticks window_end,
              Visit&& visit) {
@@ -123,7 +123,7 @@ class ServerNetwork {
         for (const Job& job : in_[link]) out_[link].push_back(job.Left(job.time));
         continue;
       }
-      // What left earlier in the window stands in `out_` already.
+      // The jobs that left earlier in the window are in `out_` already.
       servers_[base + link].Serve(
           choice_.serves_at_once() ? std::span<const Job>() : std::span<const Job>(in_[link]),
           window_end, out_[link]);
@@ -154,9 +154,10 @@ class ServerNetwork {
     return false;
   }
 
-  // Jobs to the links they take. A rule that must know what is on the links has them served one by
-  // one, in order of time. Before the last log n stages a job takes the other direction where no
-  // link of its own is usable (topologies/faulty_switches.h).
+  // Moves jobs to the links that they take. Under a rule that must know which jobs are on the
+  // links, the jobs are served one by one, in order of time. Before the last log n stages a job
+  // takes the other direction if no link of its own direction is usable
+  // (topologies/faulty_switches.h).
   void Split(int stage, Row row, const std::vector<Job>& jobs) {
     const size_t base = static_cast<size_t>(stage) * in_.size();
     const size_t width = ports_ / kDirections;
@@ -188,21 +189,21 @@ class ServerNetwork {
     for (const uint32_t link : from) {
       merged.insert(merged.end(), links[link].begin(), links[link].end());
     }
-    // Ties go to the first.
+    // At equal times the job of the first list comes first.
     std::stable_sort(merged.begin(), merged.end(),
                      [](const Job& a, const Job& b) { return a.time < b.time; });
   }
 
   const Network& network_;
   const LinkModel links_;
-  const size_t ports_;              // of a node
+  const size_t ports_;              // ports of a node
   const int free_stages_;           // the first stages, in which a path may take either direction
-  const std::vector<bool> usable_;  // by link index; empty: all
+  const std::vector<bool> usable_;  // whether jobs may take each link; empty: all links are usable
   PortChoice choice_;
-  std::vector<Server> servers_;                 // by link index
-  std::vector<std::vector<uint32_t>> feeders_;  // by stage and head: the links into it
-  std::vector<std::vector<Job>> in_, out_;      // of one stage, by link
-  std::vector<std::vector<Job>> merged_;        // by worker
+  std::vector<Server> servers_;                 // the server of each link
+  std::vector<std::vector<uint32_t>> feeders_;  // for each stage and head: the links into the head
+  std::vector<std::vector<Job>> in_, out_;      // the jobs of each link of one stage
+  std::vector<std::vector<Job>> merged_;        // one for each worker
 };
 
 }  // namespace bfly::dataplane

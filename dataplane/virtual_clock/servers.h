@@ -12,15 +12,15 @@
 
 namespace bfly::dataplane {
 
-// The reference the block-wise FIFO stages are compared with, and the FIFO of runs that look closer
-// than those do (percentiles of each stage, coupled sample paths). Nothing that comes later changes
-// a departure, so it is worked out on arrival.
+// The reference with which the block-wise FIFO stages are compared, and the FIFO link of runs that
+// measure more than those stages do (percentiles of each stage, coupled sample paths). No later
+// arrival changes a departure, so the departure is worked out on arrival.
 class FifoServer {
  public:
   explicit FifoServer(Ticks service) : service_(service) {}
 
-  // Takes jobs in order of arrival, none after `window_end`, and appends to `out` those that leave
-  // before it, in order of departure. Windows come in order.
+  // Takes jobs in order of arrival. No job arrives after `window_end`. Appends the jobs that leave
+  // before `window_end` to `out`, in order of departure. Windows come in order.
   void Serve(std::span<const Job> arrivals, Ticks window_end, std::vector<Job>& out) {
     for (const Job& job : arrivals) queue_.push(job.Left(link_.Send(job.time, service_)));
     for (; !queue_.empty() && queue_.front().time < window_end; queue_.pop()) {
@@ -29,15 +29,15 @@ class FifoServer {
   }
   size_t jobs() const { return queue_.size(); }
 
-  // For nodes that pick among links: lets go who has left by `now`, in the moment `now` too, and
-  // says how many have not. `now` is not after the next arrival.
+  // For nodes that pick among links: appends the jobs that have left at or before `now` to `out`,
+  // and returns how many have not left. `now` is not after the next arrival.
   size_t JobsAt(Ticks now, std::vector<Job>& out) {
     for (; !queue_.empty() && queue_.front().time <= now; queue_.pop()) {
       out.push_back(queue_.front());
     }
     return queue_.size();
   }
-  // Of two servers with as many jobs the one with the lower value is done first.
+  // Of two servers with equally many jobs, the server with the lower value is done first.
   Ticks done_order() const { return queue_.empty() ? 0 : queue_.front().time; }
 
  private:
@@ -46,8 +46,8 @@ class FifoServer {
   JobQueue<Job> queue_;  // in order of departure
 };
 
-// Memory for the jobs of one link, as a link server wants it. A link that was empty begins at the
-// front again: the fewer lines of cache it touches, the better.
+// Memory for the jobs of one link, as a link server needs it. A link that was empty begins at the
+// front again, so that it touches few lines of cache.
 class JobStore {
  public:
   uint32_t Put(const Job& job) {
@@ -64,7 +64,7 @@ class JobStore {
   }
   void Give(uint32_t entry) {
     at(entry).next = free_;
-    // No branch: whether the link is empty now is as good as random.
+    // There is no branch, because whether the link is empty now is as good as random.
     const bool empty = --held_ == 0;
     free_ = empty ? 0 : entry;
     used_ = empty ? 0 : used_;
@@ -75,11 +75,12 @@ class JobStore {
   std::vector<Stored<Job>> jobs_;
   uint32_t held_ = 0;  // jobs
   uint32_t used_ = 0;  // entries handed out since the link was empty
-  uint32_t free_ = 0;  // list of those that were given back
+  uint32_t free_ = 0;  // list of the entries that were given back
 };
 
-// The waiting packet of the most urgent class goes next, within a class the one that came first.
-// One that arrives in the moment the link becomes free takes part in the choice.
+// The waiting packet of the most urgent class goes next; within a class, the packet that came
+// first. A packet that arrives in the moment in which the link becomes free takes part in the
+// choice.
 class PriorityServer {
  public:
   explicit PriorityServer(Ticks service) : service_(service) {}
@@ -98,29 +99,31 @@ class PriorityServer {
   Ticks done_order() const { return begun_.empty() ? 0 : begun_.front().time; }
 
  private:
-  // Begins to send what can be begun before `limit`, at which moment more may arrive.
+  // Begins to send all packets that can begin before `limit`. At `limit` further packets may
+  // arrive.
   void BeginUntil(Ticks limit);
 
   LinkServer<JobStore> link_;
   Ticks service_;
   JobStore waiting_;
-  JobQueue<Job> begun_;  // in order of departure, not yet let go
+  JobQueue<Job> begun_;  // jobs that have not left yet, in order of departure
 };
 
-// All packets at once, each at an equal part of the rate (Stamoulis & Tsitsiklis, section 3.2: the
-// deterministic PS server). With equal work they leave in the order they came. Times of departure
-// are rounded up to a tick.
+// Serves all packets at once, each at an equal part of the rate (Stamoulis & Tsitsiklis, section
+// 3.2: the deterministic PS server). Because all packets have equal work, they leave in the order
+// in which they came. Times of departure are rounded up to a tick.
 class SharingServer {
  public:
-  // work: ticks a packet takes alone, at least 1. Time is kept in 2^-fraction_bits of a tick.
+  // work: how many ticks a packet takes alone, at least 1. Time is kept in 2^-fraction_bits of a
+  // tick.
   explicit SharingServer(Ticks work, int fraction_bits = kTickFractionBits)
       : fraction_bits_(fraction_bits), work_(At(work)) {}
 
   // As FifoServer::Serve.
   void Serve(std::span<const Job> arrivals, Ticks window_end, std::vector<Job>& out);
   size_t jobs() const { return present_.size(); }
-  // As in FifoServer. All jobs share the link, so which link is done with one of them says nothing
-  // about what is left to send.
+  // As in FifoServer. All jobs share the link, so which link finishes a job first says nothing
+  // about the work that is left.
   size_t JobsAt(Ticks now, std::vector<Job>& out) {
     DepartUntil(now, out);
     return jobs();
@@ -130,11 +133,11 @@ class SharingServer {
  private:
   struct Present {
     Job job;
-    LinkTime end;  // the V at which it leaves
+    LinkTime end;  // the V at which the job leaves
   };
   LinkTime At(Ticks tick) const { return LinkTime{tick} << fraction_bits_; }
 
-  // Lets go who has left by `last`, in that moment too.
+  // Appends the jobs that have left at or before `last` to `out`.
   void DepartUntil(Ticks last, std::vector<Job>& out);
 
   int fraction_bits_;

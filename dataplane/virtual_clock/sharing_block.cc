@@ -7,16 +7,17 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr size_t kOpenNodes = 4;  // at once: their packets stay in the nearest cache
+// Nodes that are open at once: their packets stay in the nearest cache.
+constexpr size_t kOpenNodes = 4;
 
 // The packets of a link in one window.
 struct OpenLink {
   SharingLink* link;
   Ticks service;
-  Sharer* first;  // those that were there, and behind them those that come
-  Sharer* next;   // the first one that comes
+  Sharer* first;  // the packets that were on the link, and behind them the packets that come
+  Sharer* next;   // the first packet that comes
   Sharer* end;
-  const Sharer* stays;  // the first one that does not leave
+  const Sharer* stays;  // the first packet that does not leave
 };
 
 // Runs links two at a time: each is one chain of dependent steps, and two chains overlap.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stage, restricted to a block of rows, whose links share their rate (SharingLane). StageBlock
-// is the same of FIFO links.
+// does the same for FIFO links.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ class SharingBlock {
   explicit SharingBlock(size_t nodes) : links_(2 * nodes), lines_(2 * nodes) {}
 
   // Takes the packets of the lists, all of which arrive before the window's end, and makes lists of
-  // what leaves in the window. Windows must come in order. `crossed`: links a packet has crossed
-  // behind the stage. Delays that are measured go to `histogram` too, unless it is null.
+  // the packets that leave in the window. Windows must come in order. `crossed`: how many links a
+  // packet has crossed behind the stage. Measured delays also go to `histogram`, unless it is null.
   void RunWindow(const LinkService& service, int crossed, const BlockWiring& wiring,
                  const NodeLists& lists, const StageWindow& window, PacketArena& places,
                  LineScratch<Sharer>& scratch, DelayHistogram* histogram);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner loop of links that share their rate: one link, one window.
 //
-// It computes what class Sharing (dataplane/links/link_time.h) says, to the bit, without branches:
-// whether a packet comes or leaves next is as good as random. Every packet takes the same time, so
-// packets leave in the order in which they came, and no heap is needed.
+// It computes exactly what class Sharing (dataplane/links/link_time.h) computes, but without
+// branches: whether a packet comes or leaves next is as good as random. Every packet takes the same
+// time, so packets leave in the order in which they came, and no heap is needed.
 #pragma once
 
 #include <algorithm>
@@ -25,18 +25,18 @@ inline constexpr Ticks kLongestSharedWindow = Ticks{1} << (62 - kSharedFractionB
 
 // A packet on a link that is shared.
 struct Sharer {
-  Ticks time;  // of arrival
+  Ticks time;  // when the packet arrived
   PacketWord word;
-  uint64_t end;  // the V at which it leaves, modulo 2^64
+  uint64_t end;  // the V at which the packet leaves, modulo 2^64
 };
 static_assert(sizeof(Sharer) == 24);
 
 // A link between windows, as class Sharing. Times are in 2^-kSharedFractionBits of a tick.
 struct SharingLink {
-  LinkTime last = 0;      // arrival or departure
+  LinkTime last = 0;      // when the last arrival or departure was
   LinkTime free = 0;      // when all packets have left
-  uint64_t attained = 0;  // V at `last`, modulo 2^64; V only counts in differences
-  uint64_t packets = 0;   // that left
+  uint64_t attained = 0;  // V at `last`, modulo 2^64; only differences of V count
+  uint64_t packets = 0;   // packets that left
 };
 static_assert(sizeof(SharingLink) == 48);
 
@@ -64,9 +64,9 @@ inline constexpr Divisors kDivisors = [] {
 template <typename Time>
 class SharingLane {
  public:
-  // Whether times modulo 2^64 tell what happens in a window, with so many packets on the link or
-  // to come to it. No two times that are compared are further apart than the window and the time
-  // that it takes to send all these packets.
+  // Whether times modulo 2^64 are enough in a window in which `packets` packets are on the link or
+  // come to it. No two times that are compared are further apart than the window and the time that
+  // it takes to send all these packets.
   static constexpr bool FitsInWords(Ticks window, Ticks unit, uint64_t packets) {
     return packets <= kMostDivisor && unit <= kLongestSharedWindow / (kMostDivisor + 1) &&
            window <= kLongestSharedWindow;
@@ -86,11 +86,12 @@ class SharingLane {
         next_(next),
         end_(end),
         window_end_(window_end) {
-    // What leaves in the last tick of the window leaves before this arrival.
+    // A packet that leaves in the last tick of the window leaves before this arrival.
     end->time = window_end - 1;
   }
 
-  // A packet comes or leaves. Returns false, and does nothing, if the window is over.
+  // Takes the next event: a packet comes or leaves. Returns false, and does nothing, if the window
+  // is over.
   bool Step() {
     if (present_ == 0) return Begin();
     const Event event = Next();
@@ -106,9 +107,10 @@ class SharingLane {
     link.attained = attained_;
     first_->end = front_end_;
   }
-  const Sharer* first() const { return first_; }  // that has not left
+  const Sharer* first() const { return first_; }  // the first packet that has not left
 
-  // The tick of a departure: nothing leaves early. `start`: of the window.
+  // The tick of a departure, rounded up so that no packet leaves early. `start`: the start of the
+  // window.
   static Ticks TickOf(uint64_t time, Ticks start) {
     const uint64_t since = time - (start << kSharedFractionBits);
     return start + ((since + ((1u << kSharedFractionBits) - 1)) >> kSharedFractionBits);
@@ -116,9 +118,9 @@ class SharingLane {
 
  private:
   struct Event {
-    bool comes;  // a packet comes; else one leaves
-    Time since;  // the arrival, from the event before on
-    Time gap;    // the event, from the event before on
+    bool comes;  // true: a packet comes; false: a packet leaves
+    Time since;  // from the previous event to the arrival
+    Time gap;    // from the previous event to this event
   };
 
   static Time At(Ticks tick) { return static_cast<Time>(tick) << kSharedFractionBits; }
@@ -131,7 +133,7 @@ class SharingLane {
     }
   }
 
-  // A packet comes to the idle link. False if none does.
+  // Brings the next packet to the idle link. Returns false if no packet comes.
   bool Begin() {
     if (next_ == end_) return false;
     last_ = At(next_->time);
@@ -151,13 +153,14 @@ class SharingLane {
   }
 
   void StepTo(const Event& event) {
-    const uint64_t comes = uint64_t{0} - event.comes;  // all ones, or none
-    // Of no use if a packet leaves, but the division need not wait until that is known.
+    const uint64_t comes = uint64_t{0} - event.comes;  // all bits are ones, or none is
+    // This is not used if a packet leaves, but so the division need not wait until that is known.
     const uint64_t part = attained_ + Part(event.since, present_);
     attained_ = front_end_ ^ ((part ^ front_end_) & comes);
     last_ += event.gap;
     busy_ += (event.comes ? work_ : Time{0}) - event.gap;
-    // Spoil nothing: what leaves has no end any more, and what has not come has none yet.
+    // These writes spoil nothing: a packet that leaves no longer needs its `end`, and a packet that
+    // has not come has none yet.
     first_->end = static_cast<uint64_t>(last_);
     next_->end = attained_ + static_cast<uint64_t>(work_);
     // The end of a packet that is alone follows from the work that is left, which is exact.
@@ -169,8 +172,8 @@ class SharingLane {
     first_ = NextIf(~comes, first_);
   }
 
-  Time last_;  // of the event before
-  Time busy_;  // from then on, if nothing else comes
+  Time last_;  // the time of the previous event
+  Time busy_;  // how long the link is busy after last_ if no other packet comes
   Time work_;
   uint64_t attained_;   // V at last_
   uint64_t front_end_;  // the V at which the first packet leaves

@@ -21,8 +21,8 @@ struct BatchTags {
 };
 
 // Writes the packets of a batch that are generated before `end`, from number `first` on. The first
-// of them is generated at `next`, which becomes the time of the first packet that is not written.
-// Returns how many were written. Spoils what is behind them up to to[7].
+// packet is generated at `next`, which becomes the time of the first packet that is not written.
+// Returns how many were written. Spoils the places behind them up to to[7].
 BFLY_PACKET_VECTORS uint64_t WriteBatch(const ArrivalBatch& batch, uint64_t first, Ticks& next,
                                         Ticks end, BatchTags tagging, int hops, VirtualPacket* to) {
   const auto wanted = static_cast<__mmask8>(0xFFu << first);
@@ -117,7 +117,7 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
     // Vectors are written and read whole.
     const size_t most = filled + 3 * kArrivalBatch;
     if (packets.size() <= most) {
-      packets.reserve(most + filled / 8 + 1);  // resize alone may double it
+      packets.reserve(most + filled / 8 + 1);  // resize without reserve may double it
       packets.resize(most + filled / 8 + 1);
     }
     if (state.next >= window_end) break;

@@ -10,7 +10,8 @@ namespace bfly::dataplane {
 void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const NodeLists& lists,
                            PacketArena& places, const StageWindow& when,
                            std::vector<PacketWord>& kept) {
-  if (queue_.empty()) queue_.resize(kStride);  // what reads whole strides reads something
+  // Code that reads whole strides has something to read.
+  if (queue_.empty()) queue_.resize(kStride);
   uint64_t arrivals = 0, leaving = queue_.size(), shortened = 0;
   for (size_t node = 0; node < wiring.nodes(); ++node) arrivals += lists.Arrivals(node);
   for (size_t link = 0; link < long_.size(); ++link) {
@@ -21,7 +22,7 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const No
         long_[link]->waiting() - CountQueued(node.free[link % 2], when.end, wiring.service[link]);
   }
   const size_t links = 2 * wiring.nodes();
-  // Packet by packet, everything that arrives may go to either port.
+  // Without vectors all packets that arrive may go to either port.
   VirtualPacket* place =
       places.Reserve(when.bucket_bits >= 0 ? leaving + arrivals + 2 * kStride
                                            : leaving + 2 * arrivals + links * kStride + kStride);

@@ -36,8 +36,8 @@ class NarrowStage {
         kept_start_(kept),
         kept_(kept) {}
 
-  // Steps are taken for several nodes in turn: what one step wrote in pieces the next reads in
-  // whole vectors, and would wait for it.
+  // Steps are taken for several nodes in turn, because a step reads in whole vectors what the step
+  // before it wrote in pieces, and would have to wait for these writes.
   BFLY_NARROW_VECTORS void Run() {
     NarrowArrivals(&arrivals)[NarrowScratch::kNodes][2] = scratch_.arrivals;
     LinkState links[NarrowScratch::kNodes][2];
@@ -67,8 +67,8 @@ class NarrowStage {
   // A link between its last packet and the end of the window.
   struct LinkState {
     uint32_t list;      // place in the arena
-    uint32_t list_end;  // behind those that stay
-    uint32_t rest;      // of a long queue: stay and are not in the list
+    uint32_t list_end;  // the place behind the packets that stay
+    uint32_t rest;      // packets of a long queue that stay and are not in the list
     uint32_t occupied;  // as in NarrowList
   };
 
@@ -107,7 +107,8 @@ class NarrowStage {
     splitter.Done();
   }
 
-  // Ports of a node in turn: its queue goes on from the first to the second.
+  // Carries packets over one link of a node. Call it for port 0 and then for port 1, because the
+  // node's queue has the packets of port 0 first.
   BFLY_NARROW_VECTORS void CarryLink(size_t j, size_t port, const NarrowArrivals& arrivals,
                                      LinkState& state) {
     NodeState& node = nodes_[j];
@@ -150,7 +151,7 @@ class NarrowStage {
     state.occupied = Occupied(link, state.list);
   }
 
-  // Buckets in which a packet leaves before the window's end.
+  // A bit for each bucket in which a packet leaves before the window's end.
   BFLY_NARROW_VECTORS uint32_t Occupied(const NarrowLink& link, uint32_t list) const {
     const uint32_t last = uint32_t{1} << (buckets_ - 1);
     uint32_t occupied = link.occupied() & (last | (last - 1));
@@ -191,7 +192,7 @@ class NarrowStage {
   const NarrowLists& lists_;
   const StageWindow& window_;
   NarrowScratch& scratch_;
-  const int scale_;  // times are shifted by it
+  const int scale_;  // times are shifted left by this many bits
   const uint32_t buckets_;
   const NarrowTimes times_;
   uint32_t* const offsets_;
@@ -200,7 +201,7 @@ class NarrowStage {
   PacketWord* kept_;
   uint32_t place_ = 0;
   __m256i delays_;
-  uint64_t too_much_ = 0;  // in delays_
+  uint64_t too_much_ = 0;  // how much delays_ has too much
 };
 
 void NarrowStage::RunWindow(StageBlock& block, const BlockWiring& wiring, NodeState* nodes,

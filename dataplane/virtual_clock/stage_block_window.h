@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stage's work in one window, packet by packet or eight at a time. Part of stage_block.cc alone.
+// A stage's work in one window, packet by packet or eight at a time. Only stage_block.cc includes
+// this file.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +25,16 @@ inline constexpr uint32_t kLongQueue = 128;
 // A long queue that has become as short as this is copied again.
 inline constexpr uint32_t kShortAgain = kLongQueue / 4;
 
-// Packets leave one service time after the other, the last one at `free`. Returns how many of them
+// Packets leave one service time after the other, the last one at `free`. Returns how many packets
 // have not left at `time`.
 inline uint32_t CountQueued(Ticks free, Ticks time, Ticks service) {
   return free < time ? 0 : static_cast<uint32_t>((free - time) / service + 1);
 }
 
-// Appends `more` packets, of which word_at(i) is the i-th word, to a long queue. If there is none,
-// it is made of the last `rest` of the link's `waiting` words at `queue`. A queue that has become
-// short is copied to `kept`, which moves behind it. Returns how many words were at `queue`.
+// Appends `more` packets, of which word_at(i) is the i-th word, to a long queue. If there is no
+// long queue, one is made of the last `rest` of the link's `waiting` words at `queue`. A queue that
+// has become short is copied to `kept`, which moves behind it. Returns how many words were at
+// `queue`.
 template <typename WordAt>
 uint32_t KeepLong(std::unique_ptr<LongQueue>& place, uint32_t waiting, const PacketWord* queue,
                   uint32_t rest, uint32_t more, const WordAt& word_at, PacketWord*& kept) {
@@ -59,7 +61,7 @@ struct OpenNode {
   uint32_t left = 0;  // packets to come
   uint32_t node = 0;
   VirtualPacket* list[2] = {};  // the output lists
-  uint32_t rest[2] = {};        // of the queue: stay behind the window
+  uint32_t rest[2] = {};        // packets of the queue that stay after the window
 };
 
 class StageBlock::Window {
@@ -103,8 +105,8 @@ class StageBlock::Window {
   }
 
 #if BFLY_HAS_PACKET_VECTORS
-  // Steps are taken for several nodes in turn: what one step wrote in pieces the next reads in
-  // whole vectors, and would wait for it.
+  // Steps are taken for several nodes in turn, because a step reads in whole vectors what the step
+  // before it wrote in pieces, and would have to wait for these writes.
   BFLY_PACKET_VECTORS void RunVectors() {
     constexpr size_t kNodes = 8;
     const VectorWindow window(window_.start, end_, window_.bucket_bits, wiring_.service[0]);
@@ -137,8 +139,8 @@ class StageBlock::Window {
   size_t kept() const { return static_cast<size_t>(kept_ - kept_start_); }
 
  private:
-  // Opens the next node that packets come to as number k, and settles those before it; false if
-  // there is none.
+  // Opens the next node that packets come to as number k, and settles the nodes before it. Returns
+  // false if there is no such node.
   bool OpenNext(int k) {
     while (next_ < wiring_.nodes()) {
       Open(next_++, k);
@@ -198,7 +200,8 @@ class StageBlock::Window {
     for (size_t port = 0; port < 2; ++port) {
       const size_t link = 2 * open.node + port;
       const uint32_t waiting = CountQueued(lane.free[port], end_, lane.service[port]);
-      // What stays of the old queue is followed by what came and does not leave.
+      // The packets that stay of the old queue are followed by the packets that came and do not
+      // leave.
       const uint32_t rest = open.rest[port], more = waiting - rest;
       VirtualPacket* end = lane.out[port] - more;
       if (waiting > kLongQueue || block_.LongQueueOf(link) != nullptr) [[unlikely]] {
@@ -232,8 +235,8 @@ class StageBlock::Window {
   // A link between its last packet and the end of the window.
   struct VectorLinkState {
     VirtualPacket* list;
-    VirtualPacket* list_end;  // behind those that stay
-    uint32_t rest;            // of a long queue: stay and are not in the list
+    VirtualPacket* list_end;  // the place behind the packets that stay
+    uint32_t rest;            // packets of a long queue that stay and are not in the list
     uint32_t occupied;        // as in PacketList
   };
 
@@ -265,7 +268,8 @@ class StageBlock::Window {
     }
   }
 
-  // Ports of a node in turn: its queue goes on from the first to the second.
+  // Carries packets over one link of a node. Call it for port 0 and then for port 1, because the
+  // node's queue has the packets of port 0 first.
   BFLY_PACKET_VECTORS __m512i CarryLink(size_t j, size_t port, const VectorWindow& window,
                                         const PortArrivals& arrivals, VectorLinkState& state) {
     NodeState& node = nodes_[j];

@@ -12,17 +12,17 @@
 namespace bfly::dataplane {
 namespace {
 
-// A block has 2 to this power rows. The packets of a window of so many rows, and the queues of one
-// stage of them, fit in a core's L2 cache.
+// A block has 2^kGroupBits rows. The packets of a window of this many rows, and the queues of these
+// rows at one stage, fit in a core's L2 cache.
 constexpr int kGroupBits = 6;
 
-// A group has at most so many stages: vectors keep their routing bits (word_table.h).
+// A group has at most this many stages: vectors keep their routing bits (word_table.h).
 constexpr int kMostStages = 8;
 #if BFLY_HAS_NARROW_VECTORS
 static_assert(kMostStages == kMostNarrowStages);
 #endif
 
-// Address bits that stages first..last set, or all of them where a stage is wired by a table.
+// The address bits that stages first..last set; all bits if a stage is wired by a table.
 Row TouchedBits(const Network& network, int first, int last) {
   Row bits = 0;
   for (int stage = first; stage <= last; ++stage) {
@@ -61,8 +61,8 @@ std::vector<uint32_t> ListsOf(const Network& network, int stage) {
 
 namespace {
 
-// The longest run of at most kMostStages stages from `first`, up to `limit`, that touches at most
-// `bits` address bits.
+// The last stage of the longest run of at most kMostStages stages from `first`, up to `limit`, that
+// touches at most `bits` address bits.
 int LastStage(const Network& network, int first, int limit, int bits) {
   int last = first;
   while (last < limit && last + 1 - first < kMostStages &&

@@ -18,7 +18,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// Packets of a row between the moments when packets inside are counted.
+// How many packets a row generates between the moments when the packets inside are counted.
 double PacketsPerPeriod(const Network& network) {
   return std::clamp(network.stages() * 2.1, 16.0, 48.0);
 }
@@ -28,8 +28,8 @@ struct Resolution {
   Ticks unit;
 };
 
-// As fine as 2^32 ticks a unit and 2^20 a slot, if a birth has room beside the routing bits in a
-// packet's word: a packet is at most twice the run's length old.
+// Up to 2^32 ticks per unit and 2^20 per slot, if a birth has room beside the routing bits in a
+// packet's word: a packet is at most as old as twice the run's length.
 Resolution ResolutionOf(const Network& network, const VirtualConfig& config) {
   const auto units = static_cast<uint64_t>(2 * (config.warmup + config.duration)) + 1;
   const int room = 64 - network.hops() - static_cast<int>(std::bit_width(units));
@@ -40,8 +40,8 @@ Resolution ResolutionOf(const Network& network, const VirtualConfig& config) {
   return {slot, slot * config.slots_per_unit};
 }
 
-constexpr Ticks kCoarsest = Ticks{1} << 8;  // ticks a unit and slot
-constexpr double kShortestGap = 64;         // ticks between two packets of a row, in the mean
+constexpr Ticks kCoarsest = Ticks{1} << 8;  // ticks per unit and per slot
+constexpr double kShortestGap = 64;         // the mean number of ticks between two packets of a row
 
 absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config) {
   if (config.faults != nullptr && &config.faults->network() != &network) {
@@ -94,7 +94,7 @@ ArrivalConfig ArrivalsOf(const VirtualConfig& config) {
   return arrivals;
 }
 
-// Of a packet that waits for a link.
+// The memory of a packet that waits for a link.
 size_t WaitingBytes(Discipline discipline) {
   switch (discipline) {
     case Discipline::kProcessorSharing:
@@ -226,7 +226,7 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   DelaySink sink(words, start, end, config.batches, classes, unit);
   ClassSource class_source(config.arrivals.seed, config.class_shares, network.rows());
 
-  // A network that cannot keep up is given as long again as it has run, then called saturated.
+  // A network that cannot keep up runs as long again as it has run, and then counts as saturated.
   const Pipeline::Account account = pipeline.Run(source, classes > 1 ? &class_source : nullptr,
                                                  sink, window, start, end, 2 * end);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a packet is in vectors of 32 bytes, for CPUs with AVX2 (narrow_vectors.h).
+// How a packet is kept in vectors of 32 bytes, for CPUs with AVX2 (narrow_vectors.h).
 //
-// Such a vector holds eight packets where a packet takes 32 bits, so inside a group of stages a
-// packet is an offset and a handle of 32 bits each:
+// Such a vector holds eight packets if a packet takes 32 bits, so inside a group of stages a packet
+// is an offset and a handle of 32 bits each:
 // - the offset is the place of its time in its bucket. Times are scaled so that a bucket is 2^32:
 //   a time since the window's start is bucket << 32 | offset.
 // - the handle says where its word stands in the WordTable of the block. Above that it has the
@@ -30,7 +30,7 @@
 
 namespace bfly::dataplane {
 
-// Whether this CPU has what BFLY_NARROW_VECTORS asks for.
+// Whether this CPU has the instructions that BFLY_NARROW_VECTORS asks for.
 inline bool HasNarrowVectors() {
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
@@ -38,10 +38,10 @@ inline bool HasNarrowVectors() {
 }
 
 // The stages of a group are so few that 2^19 words have handles: 128 waiting packets at each of the
-// 128 links of a stage, and what comes in a window of kMostNarrowPackets a row.
+// 128 links of a stage, and the packets that come in a window of kMostNarrowPackets for each row.
 inline constexpr int kMostNarrowStages = 8;
 inline constexpr double kMostNarrowPackets = 1024;
-inline constexpr int kBucketBits = 5;  // of a handle
+inline constexpr int kBucketBits = 5;  // bits of a handle that hold the bucket
 inline constexpr uint32_t kBucketOfHandle = (1u << kBucketBits) - 1;
 inline constexpr uint32_t kTagsOfHandle = ~uint32_t{0} << (32 - kMostNarrowStages);
 // Loops read and write whole vectors, so lists have this many places behind them.
@@ -51,19 +51,19 @@ inline constexpr size_t kNarrowSpare = 16;
 // stage.
 class WordTable {
  public:
-  // stages: of the group.
+  // `stages`: how many stages the group has.
   void Begin(int stages) {
     used_ = 0;
     stages_ = stages;
   }
-  // Makes room for so many words more. What Append wrote may move.
+  // Makes room for `more` further words. Words that Append wrote may move.
   void Reserve(size_t more) {
     const size_t needed = used_ + more + kNarrowSpare;
     if (words_.size() < needed) words_.resize(needed + needed / 16);
   }
 
   // Appends words for which there is room, and writes their handles. Reads and writes whole
-  // vectors. `crossed`: stages of the group behind the packets.
+  // vectors. `crossed`: how many stages of the group the packets have crossed.
   BFLY_NARROW_VECTORS void Append(const PacketWord* words, size_t count, int crossed,
                                   uint32_t* handles) {
     PacketWord* const to = words_.data() + used_;
@@ -84,8 +84,8 @@ class WordTable {
     used_ += count;
   }
 
-  // The same for packets of a source, whose times are `start` or later. Writes their offsets, and
-  // handles with buckets. `scale`: by which times are shifted.
+  // Appends packets of a source, whose times are `start` or later. Writes their offsets, and
+  // handles with buckets. `scale`: by how many bits times are shifted.
   BFLY_NARROW_VECTORS void AppendPackets(const VirtualPacket* packets, size_t count, Ticks start,
                                          int scale, uint32_t* offsets, uint32_t* handles) {
     PacketWord* const to = words_.data() + used_;
@@ -108,8 +108,8 @@ class WordTable {
                                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
                             kBucketBits);
       const __m256i tag = _mm256_and_si256(HighHalves(words[0], words[1]), tags);
-      // Lanes behind the last packet get handles too, and no handle may name a word that there is
-      // no place for.
+      // Lanes behind the last packet get handles too, and no handle may name a word that has no
+      // place.
       const __m256i buckets = _mm256_and_si256(
           HighHalves(times[0], times[1]), _mm256_set1_epi32(static_cast<int>(kBucketOfHandle)));
       const __m256i of_packets = _mm256_permutevar8x32_epi32(_mm256_or_si256(tag, buckets), order);
@@ -122,7 +122,7 @@ class WordTable {
   PacketWord WordOf(uint32_t handle) const {
     return words_[(handle & ~kTagsOfHandle) >> kBucketBits];
   }
-  // As the word is behind the group's last stage.
+  // The packet's word as it is behind the group's last stage.
   PacketWord WordBehind(uint32_t handle) const { return std::rotl(WordOf(handle), stages_); }
   size_t bytes() const { return words_.capacity() * sizeof(PacketWord); }
 
@@ -132,8 +132,8 @@ class WordTable {
   BFLY_NARROW_VECTORS static void Store(void* to, __m256i vector) {
     _mm256_storeu_si256(static_cast<__m256i*>(to), vector);
   }
-  // The halves of eight words of 64 bits. Those of words 0, 1, 4 and 5 stand in the lower half of
-  // the vector if `a` has words 0 to 3.
+  // The halves of eight words of 64 bits. The halves of words 0, 1, 4 and 5 stand in the lower half
+  // of the vector if `a` has words 0 to 3.
   BFLY_NARROW_VECTORS static __m256i LowHalves(__m256i a, __m256i b) { return Halves<0x88>(a, b); }
   BFLY_NARROW_VECTORS static __m256i HighHalves(__m256i a, __m256i b) { return Halves<0xDD>(a, b); }
 

@@ -18,9 +18,9 @@ namespace bfly::dataplane {
 
 struct WallRunConfig {
   NetworkSpec network;
-  uint32_t bytes = 125;           // of every packet
-  uint64_t bits_per_second = 0;   // of every link; on a hypercube, of every cross link
-  double packets_per_second = 0;  // of every row
+  uint32_t bytes = 125;           // the size of every packet
+  uint64_t bits_per_second = 0;   // the rate of every link; on a hypercube, of every cross link
+  double packets_per_second = 0;  // the rate of every row
   ArrivalProcess process = ArrivalProcess::kPoisson;
   double slot = 0;  // seconds, for a process that has slots
   TrafficPatternSpec pattern = {.name = "uniform"};
@@ -30,14 +30,14 @@ struct WallRunConfig {
   double duration = 0;  // seconds measured
   double drain = 0;     // the most seconds to wait for packets that are inside at the end
   int batches = 20;     // batches of equal length, for confidence intervals
-  int workers = 1;      // on different CPUs
+  int workers = 1;      // workers, on different CPUs
 };
 
 struct WallRunResult {
   uint64_t offered = 0;     // packets started in the measured time
   uint64_t delivered = 0;   // packets delivered in the measured time
   double seconds = 0;       // the length of the measured time
-  uint64_t unfinished = 0;  // still inside after the drain
+  uint64_t unfinished = 0;  // packets that are still inside after the drain
   LatencyReport latency;    // of packets delivered in the measured time
   // For consecutive parts of the measured time: packets, and the mean of latency.end_to_end.
   struct Batch {
@@ -46,7 +46,7 @@ struct WallRunResult {
   };
   std::vector<Batch> batches;
   double mean_population = 0;  // packets in the network, sampled
-  // Packets that left by each link in the measured time, by network link index.
+  // Packets that left by each link in the measured time, indexed by network link.
   std::vector<uint64_t> link_packets;
 };
 

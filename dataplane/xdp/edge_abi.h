@@ -33,7 +33,7 @@ struct edge_config {
   __u32 max_frame_bytes;
   __u64 owner_start;  // when the owner started, clock ticks since boot: a pid alone may be reused
   __u32 owner_pid;    // the process whose sockets are in xsks_map
-  __u16 field_bits;   // of a hop in a tag (topologies/tag_layout.h)
+  __u16 field_bits;   // bits of a hop in a tag (topologies/tag_layout.h)
   __u16 multiplicity;
 };
 
@@ -42,9 +42,9 @@ enum edge_count {
   EDGE_TO_ROW = 0,       // to the fabric, for one row; also counted by row
   EDGE_FLOOD = 1,        // to the fabric, for every row
   EDGE_TO_TRUNK = 2,     // to the fabric, from another data plane
-  EDGE_NO_SOCKET = 3,    // for the fabric, but this queue has no socket: passed to the kernel
+  EDGE_NO_SOCKET = 3,    // for the fabric, but the queue has no socket: passed to the kernel
   EDGE_FOREIGN = 4,      // not for the fabric: passed to the kernel
-  EDGE_NOT_READY = 5,    // the loader was not done yet: passed to the kernel
+  EDGE_NOT_READY = 5,    // the loader had not finished: passed to the kernel
   EDGE_TRUNCATED = 6,    // dropped: shorter than the headers it announces
   EDGE_OVERSIZED = 7,    // dropped: longer than the fabric's frame limit
   EDGE_BAD_HEADER = 8,   // dropped: a bfly header with false contents

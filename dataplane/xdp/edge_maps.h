@@ -16,7 +16,7 @@
 
 namespace bfly::dataplane {
 
-// What the program must know about the fabric.
+// The parameters of the fabric that the program must know.
 struct EdgeRules {
   FrameRules frames;   // on a trunk, max_frame_bytes includes the trunk's headers
   bool trunk = false;  // the interface leads to another data plane, not to hosts
@@ -39,7 +39,7 @@ class EdgeMaps {
 
   // Rows ascend; rows without frames are left out.
   absl::StatusOr<XdpCounters> Read() const;
-  // By edge_count, summed over the CPUs.
+  // One count for each edge_count, summed over the CPUs.
   absl::StatusOr<std::array<uint64_t, EDGE_COUNTS>> ReadCounts() const;
 
  private:

@@ -12,8 +12,8 @@ namespace bfly::dataplane {
 
 // Finishes the checksum of a TCP or UDP segment over IPv4 or IPv6 (at most two VLAN tags, no
 // extension headers, no fragments) if its field holds the pseudo header's sum. Returns whether it
-// did. A frame whose finished checksum happens to equal that sum stays as it is, because it is
-// right already. Incomplete frames are left alone. Never fails.
+// finished a checksum. A frame whose finished checksum happens to equal that sum stays as it is,
+// because its checksum is right already. Incomplete frames are left alone. Never fails.
 bool FinishChecksum(uint8_t* frame, uint32_t length);
 
 }  // namespace bfly::dataplane

@@ -45,7 +45,7 @@ class XdpEdge {
   absl::Status Start(const EdgeRules& rules);
 
   // Takes the program off the interface: every frame passes to the kernel again. The counters can
-  // still be read. Returns false if it was not attached, or stays.
+  // still be read. Returns false if the program was not attached, or if it could not be taken off.
   bool Stop();
 
   // Any thread. Fails before Start.
@@ -56,7 +56,7 @@ class XdpEdge {
 
   std::string interface_;
   int index_;
-  OwnedFd object_;  // the program as an ELF file in memory, because the driver wants a path
+  OwnedFd object_;  // the program as an ELF file in memory, because the driver needs a path
   std::string device_;
   uint32_t program_id_ = 0;
   std::optional<EdgeMaps> maps_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dry runs of packet algorithms over real gRPC. No data plane hears of them.
+// Dry runs of step programs over real gRPC. No data plane hears of them.
 #include "control/controller/dry_run.h"
 
 #include <gmock/gmock.h>

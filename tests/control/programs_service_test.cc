@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet algorithms over real gRPC: what goes and comes, what is refused, and what ends a run.
+// Step programs over real gRPC: what goes and comes, what is refused, and what ends a run.
 #include <gmock/gmock.h>
 
 #include <future>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet algorithms on running workers: the same decisions as in the step clock, and every packet a
+// Step programs on running workers: the same decisions as in the step clock, and every packet a
 // packet of the fabric.
 #include <gmock/gmock.h>
 

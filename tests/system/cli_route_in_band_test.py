@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet algorithms on running stage workers, as the command line runs them: the steps of the step clock, with packets
+"""Step programs on running stage workers, as the command line runs them: the steps of the step clock, with packets
 of the fabric."""
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet algorithms step by step, as the command line runs them. No fabric is up."""
+"""Step programs step by step, as the command line runs them. No fabric is up."""
 
 import json
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets of packet algorithms with frames: kernel hosts on output rows receive them, beside their own traffic."""
+"""Packets of step programs with frames: kernel hosts on output rows receive them, beside their own traffic."""
 
 import collections
 import struct

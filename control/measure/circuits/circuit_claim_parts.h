@@ -32,8 +32,8 @@ inline CircuitValue Constant(double value) {
 
 inline double Factorial(int k) { return std::tgamma(k + 1); }
 
-// Each function returns the claim with what it reads: one figure, in the trials that measured it.
-// "congestion_if_ended" is the congestion of the trials that left no request over.
+// Each function returns the claim together with its reading: one figure, in the trials that
+// measured it. "congestion_if_ended" is the congestion of the trials that left no request over.
 
 // Reads the worst value of all trials: one trial that breaks the claim fails it.
 Claim InEveryTrial(Claim claim, const std::string& figure);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a measurement of circuit protocols, from what is in its results.json.
+// The figures of a measurement of circuit protocols, from the contents of its results.json.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -29,7 +29,8 @@ struct CircuitPoint {
   int multiplicity = 1;  // links of a direction
   std::optional<ParallelEdges> parallel_edges = {};
 
-  // Whether `network` is the one that the paper has the protocol on, whose claims are about it.
+  // Whether `network` is the network on which the paper runs the protocol, and about which its
+  // claims are.
   bool is_on_own_network() const;
   // "multibutterfly x2", or nothing if the experiment names no networks.
   std::string NetworkText() const;

@@ -37,7 +37,7 @@ struct ClaimResult {
   std::string statement;
   std::string source;  // paper and statement
   Point point;
-  double theory = 0;  // what the statement gives at the point
+  double theory = 0;  // the value that the statement gives at the point; 0 where seeds are too few
   double measured = 0;
   double ci95 = 0;  // half-width of the 95 % interval of this claim alone, 0 if it has none
   // The interval that decides (family.h) misses the truth with probability `error` at most. Both

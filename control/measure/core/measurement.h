@@ -54,7 +54,7 @@ struct Measurement {
 
   // The mean of any figure over the trials.
   Estimate Over(const std::function<double(const Trial&)>& figure) const;
-  Estimate Over(const std::string& figure) const;  // of Trial::figures
+  Estimate Over(const std::string& figure) const;  // the mean of a figure of Trial::figures
   // Trial::figure of each trial.
   std::vector<double> Values(const std::string& figure) const;
 };

@@ -17,7 +17,8 @@ struct Report {
   std::vector<Measurement> series;
   std::vector<ClaimResult> claims;
   Family family;
-  std::vector<std::string> claims_elsewhere;  // ids of claims that are about none of the points
+  // The ids of claims that are about no point of the run.
+  std::vector<std::string> claims_elsewhere;
 
   int Count(Verdict verdict) const { return CountVerdicts(claims, verdict); }
 };

@@ -16,7 +16,7 @@ struct Interval {
 
 struct Estimate {
   double mean = 0;
-  double standard_error = 0;  // of the mean; 0 if there is one value
+  double standard_error = 0;  // the standard error of the mean; 0 if there is only one value
   int values = 0;
 
   // Half-width of the interval that holds the true mean with this confidence, by Student's t with
@@ -38,7 +38,7 @@ struct Tail {
 // A measured value that a claim is judged by.
 struct Reading {
   double value = 0;
-  int trials = 0;  // that it was read from
+  int trials = 0;  // the number of trials from which it was read
   // Returns an interval. Each of its ends lies on the wrong side of the truth with probability
   // `error` at most. Null: nothing about the value is random.
   std::function<Interval(double error)> interval = {};
@@ -60,7 +60,7 @@ struct Reading {
 // of the values.
 inline constexpr int kFewestSeeds = 10;
 
-// The mean of one value a seed. With fewer than kFewestSeeds values the reading has a doubt.
+// The mean of one value for each seed. With fewer than kFewestSeeds values the reading has a doubt.
 Reading BySeeds(const Estimate& estimate);
 Reading Exactly(double value, int trials);
 

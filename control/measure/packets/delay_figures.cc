@@ -33,9 +33,9 @@ size_t IndexIn(std::vector<T>& values, const T& value) {
 }
 
 // The bounds on the delay at a point, from the claims whose ids end in "_lower_bound" and
-// "_upper_bound". The bound of Proposition 2 takes seconds to compute if rho is near 1, so it is
-// left out; the bound of Proposition 13 is never below it, because more servers never make a packet
-// wait longer.
+// "_upper_bound". The bound of Proposition 2 takes seconds to compute where rho is a little below
+// kMostExactRho, so it is left out; the bound of Proposition 13 is never below it, because more
+// servers never make a packet wait longer.
 FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const PacketPoint& values) {
   FigureBounds bounds{values.swept_load(), std::nan(""), std::nan("")};
   const Point point = values;

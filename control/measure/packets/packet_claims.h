@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims about packets, and what they read from the trials of a point.
+// Claims about packets, and the figures that they read from the trials of a point.
 #pragma once
 
 #include <vector>
@@ -30,6 +30,6 @@ std::vector<Claim> CoupledClaims();     // FIFO against processor sharing, path 
 std::vector<Claim> RoundsClaims();      // the scheme of Valiant and Brebner
 std::vector<Claim> PatternClaims();     // bitrev, transpose, ...
 
-const std::vector<Claim>& PacketClaims();  // all of them
+const std::vector<Claim>& PacketClaims();  // all claims about packets
 
 }  // namespace bfly::control

@@ -32,10 +32,10 @@ struct PacketPoint {
   std::string pattern = {};               // replaces p and rho; empty: p-flips
   double load = 0;                        // with a pattern: packets per unit of time and row
   dataplane::LinkModel links = dataplane::LinkModel::kEdge;
-  bool bernoulli = false;  // one packet in a slot or none
+  bool bernoulli = false;  // true: a slot has one packet or no packet
   int multiplicity = 1;    // links of a direction: dilated butterflies and multibutterflies
   std::optional<PortRule> rule = {};
-  std::optional<ParallelEdges> parallel_edges = {};  // of a multibutterfly
+  std::optional<ParallelEdges> parallel_edges = {};  // parallel edges of a multibutterfly
   // Random stages before those of a butterfly; none where the experiment does not sweep them.
   std::optional<uint32_t> extra_stages = {};
   // Faulty switches, drawn by the trial's seed; none where the experiment does not sweep them.
@@ -102,14 +102,14 @@ absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Pac
 // Runs one trial under the virtual clock. The trial of the experiment's first seed also measures
 // every stage, if that takes no more than about a minute. A point with faults gets the figure
 // left_out: the part of the packets that is not sent, because their input counts as faulty or no
-// input reaches their output. FailedPrecondition: that is every packet.
+// input reaches their output. FailedPrecondition: no packet is sent.
 absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                uint64_t seed);
 
 // The largest mean number of packets of a pattern over one link if every row sends one packet,
 // where the links of a direction get equal parts of what every input sends in it, and extra stages
-// are crossed in all ways alike. Faults are left out of account. InvalidArgument: there is no such
-// pattern, or counting would take too long.
+// are crossed in all ways alike. Faults are ignored. InvalidArgument: there is no such pattern, or
+// counting would take too long.
 absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed);
 // Whether WorstLink is what links carry in the long run. It is not on a network with faults. On a
 // multibutterfly with several links a direction it is so under the rule `random`, and under

@@ -29,8 +29,8 @@ struct StepKey {
 
 // A figure of trials that is drawn. If it is drawn over log n, its growth is fitted too.
 struct StepFigure {
-  std::string name;         // of the figure of the trials
-  std::string label;        // of the y axis
+  std::string name;         // the name of the figure of the trials
+  std::string label;        // the label of the y axis
   std::string over = "d";   // the key on the x axis; d stands for log n
   std::string panel = {};   // a key: each of its values has its own panel
   std::string shape = {};   // the shape of growth_fit.h that theory states for the figure

@@ -27,7 +27,7 @@ double GrantedExpansion(int c, uint32_t waves);
 // stand at one splitter and want the same side has at least beta neighbours a packet there. One
 // packet and two packets are looked at exactly, larger sets in splitters of up to kMaxExactInputs
 // inputs too. For others it is what the second singular value certifies. Splitters with one packet
-// block nobody and do not count. At least 1; infinite if no splitter gets two packets. 0: a
+// block no packet and do not count. At least 1; infinite if no splitter gets two packets. 0: a
 // splitter has more than kMostCertifiedInputs inputs and gets more than two packets, so nothing was
 // computed.
 double CertainExpansion(const Network& network, uint32_t waves);

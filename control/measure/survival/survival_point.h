@@ -18,13 +18,13 @@ struct SurvivalPoint {
   std::string faults;  // "links", "nodes", "adversary" or "listed"
   NetworkKind network = NetworkKind::kButterfly;
   int d = 0;             // 2^d rows
-  int multiplicity = 1;  // of a dilated butterfly or a multibutterfly
+  int multiplicity = 1;  // the multiplicity of a dilated butterfly or a multibutterfly
   double rate = 0;       // links, nodes
   uint32_t count = 0;    // adversary
   bool lists = false;    // the experiment lists faults besides
 
   uint32_t rows() const { return uint32_t{1} << d; }
-  // Whether every pair of input and output has one path only, but for parallel links.
+  // Whether every pair of input and output has only one path, apart from parallel links.
   bool has_single_paths() const;
   std::string Curve() const;     // "links butterfly rate=0.02"
   std::string ToString() const;  // "links butterfly rate=0.02 d=6"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet algorithms of the papers, in exact steps: on the workers of the fabric, or as dry runs that record every packet."""
+"""Step programs of the papers, in exact steps: on the workers of the fabric, or as dry runs that record every packet."""
 from typing import Any
 
 from .errors import made
