@@ -38,10 +38,14 @@ void CheckContiguous(Context& context) {
 
 bool IsOne(const Ranges& ranges) { return ranges.size() == 1 && ranges[0].first == ranges[0].last; }
 
-// "row 3", "rows 0-2,5".
-std::string Text(const Ranges& ranges, absl::string_view one) {
+// "row 3", "rows 0-2,5". Names at most `most` ranges, and then says how many there are.
+std::string Text(const Ranges& ranges, absl::string_view one, size_t most = 8) {
   std::vector<std::string> parts;
   for (const Range& range : ranges) {
+    if (parts.size() == most) {
+      parts.push_back(absl::StrCat("... (", ranges.size(), " ranges)"));
+      break;
+    }
     parts.push_back(range.first == range.last ? absl::StrCat(range.first)
                                               : absl::StrCat(range.first, "-", range.last));
   }
@@ -65,16 +69,15 @@ Ranges Joined(Ranges ranges) {
   return joined;
 }
 
-// The numbers that are in both.
+// The numbers that are in both. Both must be joined.
 Ranges Common(const Ranges& a, const Ranges& b) {
   Ranges common;
-  for (const Range& x : a) {
-    for (const Range& y : b) {
-      const Range both = {std::max(x.first, y.first), std::min(x.last, y.last)};
-      if (both.first <= both.last) common.push_back(both);
-    }
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const Range both = {std::max(a[i].first, b[j].first), std::min(a[i].last, b[j].last)};
+    if (both.first <= both.last) common.push_back(both);
+    ++(a[i].last < b[j].last ? i : j);
   }
-  return Joined(std::move(common));
+  return common;
 }
 
 // The numbers 0..count-1 that are in none of the ranges, which must be joined.
@@ -205,7 +208,7 @@ class PlacementCheck {
       if (placed.empty()) {
         nowhere.push_back({s, s});
       } else if (const Ranges missing = Missing(Joined(placed), rows()); !missing.empty()) {
-        auto& [rows_missing, stages] = partly[Text(missing, "row")];
+        auto& [rows_missing, stages] = partly[Text(missing, "row", missing.size())];
         rows_missing = missing;
         stages.push_back({s, s});
       }
@@ -218,11 +221,12 @@ class PlacementCheck {
                                    " placed nowhere (allowed: every stage from 0 to ",
                                    entries_of_.size() - 1, " exactly once)"));
     }
-    for (const auto& [text, part] : partly) {
-      context_.Report("placement", "",
-                      absl::StrCat(text, " of ", Text(Joined(part.second), "stage"), Is(part.first),
-                                   " placed nowhere (allowed: every row from 0 to ", rows() - 1,
-                                   " of a stage exactly once)"));
+    for (const auto& [all, part] : partly) {
+      context_.Report(
+          "placement", "",
+          absl::StrCat(Text(part.first, "row"), " of ", Text(Joined(part.second), "stage"),
+                       Is(part.first), " placed nowhere (allowed: every row from 0 to ", rows() - 1,
+                       " of a stage exactly once)"));
     }
   }
 

@@ -149,13 +149,14 @@ void CheckMemory(Context& context) {
   }
   const uint64_t buffer = std::max<uint64_t>(kSmallestBuffer, topology.max_frame_bytes());
   for (int i = 0; i < topology.data_planes_size(); ++i) {
-    const uint64_t needed = (queue_pairs[i] * kBuffersOfQueue * buffer) >> 20;
+    constexpr uint64_t kMiB = uint64_t{1} << 20;
+    const uint64_t needed = (queue_pairs[i] * kBuffersOfQueue * buffer + kMiB - 1) / kMiB;
     if (needed <= topology.data_planes(i).memory_mb()) continue;
     context.Report(
         absl::StrCat("data_planes[", i, "].memory_mb"),
         absl::StrCat(topology.data_planes(i).memory_mb()),
         absl::StrCat(topology.data_planes(i).memory_mb(), " MiB cannot hold the receive rings of ",
-                     queue_pairs[i], " queue pairs (allowed: more than ", needed, ")"));
+                     queue_pairs[i], " queue pairs (allowed: ", needed, " or more)"));
   }
 }
 

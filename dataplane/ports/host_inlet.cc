@@ -77,7 +77,9 @@ void HostInlet::TakeUpFlood() {
   const std::vector<Row>* const rows = offered_flood_.load(std::memory_order_acquire);
   if (rows == flood_) return;
   if (flooding_ != nullptr) {
-    const auto next = std::lower_bound(rows->begin(), rows->end(), (*flood_)[flood_next_]);
+    const auto next = flood_next_ == flood_->size()
+                          ? rows->end()
+                          : std::lower_bound(rows->begin(), rows->end(), (*flood_)[flood_next_]);
     flood_next_ = static_cast<size_t>(next - rows->begin());
   }
   flood_ = rows;

@@ -149,6 +149,7 @@ void MemifRelay::Begin(OwnedFd peer, OwnedFd driver) {
   };
   session->channel = std::make_unique<MemifSession>(
       std::move(peer), std::move(driver),
+      server_ ? MemifSession::Server::kDriver : MemifSession::Server::kPeer,
       MemifSession::Hooks{.asks_for =
                               [this, session](uint32_t id) {
                                 const auto device = devices_.find(id);

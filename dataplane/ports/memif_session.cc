@@ -103,10 +103,13 @@ void MemifSession::FromPeer() {
     // A connected peer sends nothing but a disconnect. Any message ends the session here, because
     // the driver might answer one by releasing the memory.
     const bool goes = message->size == 0 || state_ == State::kConnected;
-    if (goes) return HangUp();
+    // Only the server may say that the connection stands. A client that said so would make the
+    // session take the device from the peer that has it.
+    const bool connects = message->type() == kConnected;
+    if (goes || (connects && server_ != Server::kPeer)) return HangUp();
     if (message->is_init()) hooks_.asks_for(message->interface_id());
     if (!Send(driver_, *message)) return HangUp();
-    NoteConnected(message->type());
+    if (connects) NoteConnected();
   }
 }
 
@@ -120,10 +123,10 @@ bool MemifSession::FromDriver() {
     }
     if (state_ == State::kEnding) continue;
     if (message->is_init()) hooks_.asks_for(message->interface_id());
-    if (Send(peer_, *message)) {
-      NoteConnected(message->type());
-    } else {
+    if (!Send(peer_, *message)) {
       HangUp();
+    } else if (message->type() == kConnected && server_ == Server::kDriver) {
+      NoteConnected();
     }
   }
 }
@@ -131,8 +134,7 @@ bool MemifSession::FromDriver() {
 // The server sends this message last. A driver that is the server is connected by then. A driver
 // that is the client has mapped all memory before, and lets workers in when it has read the
 // message.
-void MemifSession::NoteConnected(uint16_t type) {
-  if (type != kConnected) return;
+void MemifSession::NoteConnected() {
   state_ = State::kConnected;
   hooks_.connected();
 }

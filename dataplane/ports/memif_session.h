@@ -28,8 +28,14 @@ class MemifSession {
     std::function<void()> take_away;
   };
 
-  MemifSession(OwnedFd peer, OwnedFd driver, Hooks hooks)
-      : peer_(std::move(peer)), driver_(std::move(driver)), hooks_(std::move(hooks)) {}
+  // The side that answers the other one's wish for an interface.
+  enum class Server { kDriver, kPeer };
+
+  MemifSession(OwnedFd peer, OwnedFd driver, Server server, Hooks hooks)
+      : peer_(std::move(peer)),
+        driver_(std::move(driver)),
+        server_(server),
+        hooks_(std::move(hooks)) {}
 
   // Carries the messages that are waiting, and never waits for the peer. Returns false once both
   // sides have hung up.
@@ -42,16 +48,17 @@ class MemifSession {
 
  private:
   // kOpening: messages pass. kConnected: the peer can only leave. kEnding: the driver was told, and
-  // its end is awaited.
+  // the session waits for it to hang up.
   enum class State { kOpening, kConnected, kEnding };
 
   void FromPeer();
   bool FromDriver();
-  void NoteConnected(uint16_t type);
+  void NoteConnected();
   void HangUp();
 
   OwnedFd peer_;
   OwnedFd driver_;
+  const Server server_;
   Hooks hooks_;
   State state_ = State::kOpening;
 };

@@ -13,10 +13,8 @@ struct QueueArgument {
   const char* key;
 };
 constexpr QueueArgument kQueueArguments[] = {
-    {"net_af_xdp", "queue_count"},
-    {"net_vhost", "queues"},
-    {"net_virtio_user", "queues"},
-    {"net_af_packet", "qpairs"},
+    {"net_af_xdp", "queue_count"}, {"net_vhost", "queues"},     {"net_virtio_user", "queues"},
+    {"virtio_user", "queues"},     {"net_af_packet", "qpairs"},
 };
 
 }  // namespace
@@ -41,7 +39,8 @@ std::optional<std::string> DeviceArgument(absl::string_view device, absl::string
 }
 
 bool KeepsQueues(absl::string_view device) {
-  for (const char* driver : {"net_memif", "net_ring", "net_vhost", "net_virtio_user"}) {
+  for (const char* driver :
+       {"net_memif", "net_ring", "net_vhost", "net_virtio_user", "virtio_user"}) {
     if (absl::StartsWith(device, driver)) return true;
   }
   return false;

@@ -90,17 +90,19 @@ void Lane::SendToOutlet(Account& account) {
     RemoveFront(taken);
     return;
   }
-  account.trunk_out += account.ledger.handed_on - handed_on;
-  if (taken > 0 || count_ == 0) {
+  RemoveFront(taken);
+  // An outlet buffers packets, so only a packet that it has sent shows that the trunk lives.
+  const uint64_t sent = account.ledger.handed_on - handed_on;
+  account.trunk_out += sent;
+  if (sent > 0 || (count_ == 0 && outlet_->held() == 0)) {
     stuck_since_ = 0;
-    dead_ = dead_ && taken == 0;
+    dead_ = dead_ && sent == 0;
   } else if (stuck_since_ == 0) {
     stuck_since_ = rte_rdtsc();
   } else if (static_cast<double>(rte_rdtsc() - stuck_since_) >
              kDeadAfterSeconds * static_cast<double>(TscHz())) {
     dead_ = true;
   }
-  RemoveFront(taken);
   if (dead_) account.ledger.Drop(DropReason::kPortFull, Discard());
 }
 

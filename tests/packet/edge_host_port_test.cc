@@ -313,5 +313,21 @@ TEST_F(EdgeTest, ABroadcastGoesOnWithTheRowsThatThereAreNow) {
   EXPECT_EQ(ledger_.injected, 4u);
 }
 
+TEST_F(EdgeTest, ABroadcastThatHasReachedAllRowsEndsHoweverOftenTheyChange) {
+  Build({.ports = {{0}, {1}, {2}, {3}}});
+  Send(0, Ethernet(kBroadcast, kAlice, 0x0806, Arp(1, kAlice, kAliceIp, kNobody, kBobIp)));
+  Run(1, 1);  // one copy, to row 1
+  // The rows that it has not reached go, and the list changes again before the inlet is polled.
+  const std::vector<Row> fewer = {0, 1};
+  inlet(0).SetFlood(&fewer);
+  EXPECT_EQ(inlet(0).Front(), &inlet(0));
+  const std::vector<Row> fewest = {1};
+  inlet(0).SetFlood(&fewest);
+  EXPECT_EQ(inlet(0).Front(), &inlet(0));
+  Run(3, 1);
+  EXPECT_EQ(Take(1).size(), 1u);
+  EXPECT_EQ(ledger_.delivered, 1u);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
 
 #include "dataplane/fabric/worker.h"
 #include "dataplane/stages/fused_stages.h"
@@ -57,6 +58,23 @@ class BoundedSink final : public Outlet {
   }
   int room = 1 << 30;
   bool trunk = false;
+};
+
+// A trunk that takes packets into a buffer of 8 and sends them only while it is open.
+class BufferedTrunk final : public Outlet {
+ public:
+  int Send(const Descriptor*, int count, Ledger&) override {
+    const int n = std::min(count, 8 - buffered);
+    buffered += n;
+    return n;
+  }
+  void Flush(Ledger& ledger) override {
+    if (open) ledger.handed_on += static_cast<uint64_t>(std::exchange(buffered, 0));
+  }
+  uint64_t held() const override { return static_cast<uint64_t>(buffered); }
+  uint64_t Discard() override { return static_cast<uint64_t>(std::exchange(buffered, 0)); }
+  int buffered = 0;
+  bool open = false;
 };
 
 // Counts the packets that it takes, by input.
@@ -291,6 +309,40 @@ TEST(Trunk, ThatTakesNothingIsGivenUpAndTriedAgain) {
   uint64_t version;
   EXPECT_EQ(LedgerOf(worker).handed_on, 21u);
   EXPECT_EQ(worker.account(version).trunk_out, 21u);
+}
+
+// What an outlet buffers was not sent, so it is no sign that the trunk lives.
+TEST(Trunk, ThatOnlyBuffersIsGivenUpForGood) {
+  const Network network = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 4});
+  Stage stage(network, 0);
+  ListInlet inlet(network);
+  BufferedTrunk trunk;
+  Segment segment({&stage});
+  segment.AddInlet(&inlet, false);
+  segment.AddLane(Lane::ToTrunk(&trunk, &stage));
+  Worker worker(0, IdleMode::kAdaptive);
+  worker.AddSegment(&segment);
+  const auto dropped = [&] {
+    return LedgerOf(worker).dropped[static_cast<int>(DropReason::kPortFull)];
+  };
+  inlet.Add(0, 0, 1);
+  worker.Pass();
+  EXPECT_EQ(LedgerOf(worker).held, 1u);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (LedgerOf(worker).held > 0 && std::chrono::steady_clock::now() < deadline) worker.Pass();
+  EXPECT_EQ(dropped(), 1u);
+  // From then on each pass drops what it brings.
+  for (uint64_t pass = 1; pass <= 3; ++pass) {
+    inlet.Add(0, 0, 20);
+    worker.Pass();
+    EXPECT_EQ(dropped(), 1 + 20 * pass);
+    ExpectBalanced(worker);
+  }
+  trunk.open = true;
+  inlet.Add(0, 0, 5);
+  worker.Pass();
+  EXPECT_EQ(LedgerOf(worker).handed_on, 5u);
+  ExpectBalanced(worker);
 }
 
 TEST(Segment, AsksItsInletsInTurn) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "control/topology_file/reader.h"
 #include "control/topology_file/spread_rows.h"
 #include "control/topology_file/to_fabric_config.h"
@@ -28,6 +31,21 @@ TEST(Placement, NamesStagesPlacedTwiceAndNowhere) {
   EXPECT_THAT(
       Wrong(topology),
       ElementsAre("placement[1].stages: 3 is not a stage of this network (allowed: 0 to 2)"));
+}
+
+TEST(Placement, NamesNotAllRowsIfThereAreMany) {
+  v1::Topology topology = Butterfly8();
+  topology.mutable_network()->set_rows(64);
+  Place(topology, "0-5", "");
+  Place(topology, "0-5", "");
+  std::string even;
+  for (int row = 0; row < 64; row += 2) absl::StrAppend(&even, row == 0 ? "" : ",", row);
+  topology.mutable_placement(0)->set_rows(even);
+  topology.mutable_placement(1)->set_rows("0-63");
+  EXPECT_THAT(Wrong(topology),
+              testing::Contains("placement[1].rows: rows 0,2,4,6,8,10,12,14,... (32 ranges) of "
+                                "stages 0-5 are placed twice, first by placement[0] (allowed: "
+                                "every row of a stage exactly once)"));
 }
 
 TEST(Placement, NamesRowsPlacedTwiceNowhereAndOutside) {

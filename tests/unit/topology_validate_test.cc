@@ -199,7 +199,7 @@ TEST(TopologyValidate, WantsMemoryForTheReceiveRings) {
   topology.mutable_ports(0)->set_queue_pairs(5);
   EXPECT_THAT(Wrong(topology),
               ElementsAre("data_planes[0].memory_mb: 64 MiB cannot hold the receive "
-                          "rings of 33 queue pairs (allowed: more than 66)"));
+                          "rings of 33 queue pairs (allowed: 66 or more)"));
 }
 
 TEST(TopologyValidate, RefusesNamesThatWouldLeaveTheRunDirectory) {
