@@ -35,6 +35,13 @@ grpc::Status Ask(Stub* stub,
   return (stub->*method)(&context, request, response);
 }
 
+bool AllReached(const v1::FabricStatus& fabric) {
+  return std::none_of(fabric.data_planes().begin(), fabric.data_planes().end(),
+                      [](const v1::DataPlaneStatus& plane) {
+                        return plane.state() == v1::DataPlaneStatus::UNREACHABLE;
+                      });
+}
+
 }  // namespace
 
 Scraper::Scraper(const std::string& controller,
@@ -85,8 +92,11 @@ Scrape Scraper::Read() {
     if (!counted.ok() && counted.error_code() != grpc::StatusCode::FAILED_PRECONDITION)
       return failed("Telemetry.GetCounters", counted);
     v1::ListTrafficResponse traffic;
-    if (counted.ok() &&
-        Ask(traffic_.get(), &v1::Traffic::Stub::List, deadline, v1::ListTrafficRequest(), &traffic)
+    // Latencies come from all data planes or not at all. The status below needs some time too.
+    const auto now = std::chrono::system_clock::now();
+    if (counted.ok() && AllReached(fabric) &&
+        Ask(traffic_.get(), &v1::Traffic::Stub::List, now + (deadline - now) / 2,
+            v1::ListTrafficRequest(), &traffic)
             .ok()) {
       scrape.latency = std::move(*traffic.mutable_latency());
     }

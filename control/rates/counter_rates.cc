@@ -15,6 +15,11 @@ double PerSecond(uint64_t now, uint64_t before, double seconds) {
 using LinkPlace = std::tuple<uint32_t, uint32_t, uint32_t>;
 LinkPlace PlaceOf(const Counts::Link& link) { return {link.stage, link.row, link.port}; }
 
+// A link without figures may have circuits, and is in the picture with them.
+bool MayLackFigures(const v1::LinkCounters& link, const v1::Counters& picture) {
+  return picture.links_missing() && link.packets() == 0;
+}
+
 }  // namespace
 
 uint64_t PacketsIn(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops) {
@@ -31,12 +36,13 @@ double SecondsBetween(int64_t before_ns, int64_t now_ns) {
 Counts CountsOf(const v1::Counters& picture, bool every_link) {
   Counts counts;
   counts.monotonic_ns = picture.monotonic_ns();
-  counts.every_link = every_link;
+  counts.every_link = every_link && !picture.links_missing();
   counts.injected = picture.conservation().injected();
   counts.delivered = picture.conservation().delivered();
   counts.dropped = picture.conservation().dropped();
   counts.links.reserve(static_cast<size_t>(picture.links_size()));
   for (const v1::LinkCounters& link : picture.links()) {
+    if (MayLackFigures(link, picture)) continue;
     counts.links.push_back({link.stage(), link.row(), link.port(), link.packets(), link.bytes(),
                             PacketsIn(link.drops()), link.busy_ns()});
   }
@@ -66,7 +72,7 @@ AccountRate CounterRates::account() const {
 }
 
 LinkRate CounterRates::Of(const v1::LinkCounters& link) {
-  if (seconds_ == 0) return {};
+  if (seconds_ == 0 || MayLackFigures(link, now_)) return {};
   const std::vector<Counts::Link>& links = before_->links;
   const LinkPlace place{link.stage(), link.row(), link.port()};
   if (next_ == links.size() || PlaceOf(links[next_]) != place) {

@@ -14,6 +14,8 @@ constexpr size_t kMaxAlive = 12;
 // How many links a network may have for pictures of it. One link takes some 50 bytes of each
 // picture that is alive.
 constexpr uint64_t kMostLinks = 1 << 20;
+// How long a poll takes that nobody asked for. Calls wait for it.
+constexpr std::chrono::milliseconds kIdlePollTime{500};
 
 }  // namespace
 
@@ -86,7 +88,8 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links, Deadline deadline) {
     DataPlane& plane = **it;
     const Clock::time_point asked = Clock::now();
     const Deadline until = ShareOf(deadline, left--);
-    absl::StatusOr<v1::AgentCounters> counters = plane.client().GetCounters(links, until);
+    absl::StatusOr<v1::AgentCounters> counters = absl::UnavailableError("it does not answer");
+    if (plane.known().reachable) counters = plane.client().GetCounters(links, until);
     if (counters.ok()) {
       const absl::Status status = CheckAnswer(*counters, *view->network);
       if (!status.ok()) {
@@ -178,7 +181,7 @@ void CounterPoll::Run() {
       due = Clock::now();
       if (changed) continue;
       lock.unlock();
-      Now(/*links=*/false).status().IgnoreError();
+      Now(/*links=*/false, Clock::now() + kIdlePollTime).status().IgnoreError();
       lock.lock();
       continue;
     }

@@ -39,8 +39,8 @@ class FabricService final : public ByteService {
                         v1::GetPortsResponse* response);
 
  private:
-  // DEADLINE_EXCEEDED: the counters could not be read in time, and `status` is without them.
-  absl::Status FillStatus(Deadline deadline, v1::FabricStatus* status);
+  // `status` is without counters if they cannot be read in half of the time until `deadline`.
+  void FillStatus(Deadline deadline, v1::FabricStatus* status);
 
   Controller& controller_;
   CounterPoll& poll_;

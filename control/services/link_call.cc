@@ -75,7 +75,7 @@ v1::AgentReadLinksRequest LinkCall::Request() const {
 
 std::vector<LinkCall::Link> LinkCall::Ask(const v1::AgentReadLinksRequest& request) {
   std::vector<Link> links;
-  size_t left = view_.planes.size();
+  size_t left = view_.planes.size() + 1;  // one share of the time is for the answer
   for (const auto& plane : view_.planes) {
     const Deadline until = ShareOf(deadline_, left--);
     absl::Status status = absl::UnavailableError("it does not answer");

@@ -54,6 +54,7 @@ absl::Status LinkReader::Read(const v1::GetCountersRequest& request, const Contr
                                   ? call.Top(counters)
                                   : ReadInOrder(request, *view.network, deadline, call, counters);
   for (const std::string& problem : call.problems()) counters->add_problems(problem);
+  counters->set_links_missing(!call.problems().empty());
   return status;
 }
 

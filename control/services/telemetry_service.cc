@@ -200,7 +200,8 @@ grpc::Status TelemetryService::GetCounters(const grpc::ServerContextBase* contex
   const absl::Status status = CheckLinkRequest(*request, *view->network);
   if (!status.ok()) return ToGrpc(status);
   const Deadline deadline = AnswerDeadlineOf(context);
-  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false, deadline);
+  // The other half of the time is for the links.
+  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false, ShareOf(deadline, 2));
   if (!picture.ok()) return ToGrpc(picture.status());
   *response = ToCounters(**picture, nullptr, request->filter(), /*changed_only=*/false);
   return ToGrpc(poll_.links().Read(*request, *view, deadline, response));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -15,7 +16,30 @@ namespace {
 constexpr int kMaxErrors = 20;
 constexpr uint32_t kMinFrameBytes = 64;
 constexpr uint32_t kMaxFrameBytes = 9018;
-constexpr double kMaxSeconds = 1e9;  // far below the largest number of nanoseconds in 64 bits
+// After the first packet; far below the largest number of nanoseconds in 64 bits.
+constexpr uint64_t kMaxSeconds = 1'000'000'000;
+// Doubles of such times have no fraction.
+constexpr double kLatestTime = 1e15;
+
+struct TraceTime {
+  uint64_t seconds = 0;
+  double fraction = 0;  // of a second
+};
+
+// `seconds` is the value of `cell`. A double of today's date has steps of 0.2 us, so the fraction
+// of a plain number is read alone.
+TraceTime TimeOf(absl::string_view cell, double seconds) {
+  const double whole = std::floor(seconds);
+  TraceTime time{static_cast<uint64_t>(whole), seconds - whole};
+  cell = absl::StripAsciiWhitespace(cell);
+  if (cell.find_first_not_of("0123456789.") != absl::string_view::npos) return time;
+  const size_t point = std::min(cell.find('.'), cell.size());
+  if (!absl::SimpleAtoi(absl::StrCat("0", cell.substr(0, point)), &time.seconds) ||
+      !absl::SimpleAtod(absl::StrCat("0", cell.substr(point)), &time.fraction)) {
+    return {static_cast<uint64_t>(whole), seconds - whole};
+  }
+  return time;
+}
 
 class CsvReader {
  public:
@@ -29,10 +53,7 @@ class CsvReader {
     }
     double seconds = 0;
     dataplane::TracePacket packet;
-    const bool time_ok =
-        absl::SimpleAtod(cells[0], &seconds) && seconds >= 0 && seconds <= kMaxSeconds;
-    if (!time_ok)
-      Wrong(line, "time: \"", Trim(cells[0]), "\" is not a number of seconds from 0 on");
+    const bool time_ok = ReadTime(line, cells[0], seconds);
     const bool row_ok = ReadRow(line, "row", cells[1], packet.row);
     const bool to_ok = ReadRow(line, "destination", cells[2], packet.destination);
     const bool bytes_ok = absl::SimpleAtoi(cells[3], &packet.bytes) &&
@@ -41,8 +62,18 @@ class CsvReader {
       Wrong(line, "bytes: ", Trim(cells[3]), " is outside ", kMinFrameBytes, "..", kMaxFrameBytes);
     }
     if (!time_ok || !row_ok || !to_ok || !bytes_ok) return;
-    packet.nanoseconds = static_cast<uint64_t>(std::llround(seconds * 1e9));
-    if (!trace_.empty() && packet.nanoseconds < trace_.back().nanoseconds) {
+    const TraceTime time = TimeOf(cells[0], seconds);
+    if (trace_.empty()) first_second_ = time.seconds;
+    const uint64_t after = time.seconds - std::min(time.seconds, first_second_);
+    if (after > kMaxSeconds) {
+      Wrong(line, "time: ", Trim(cells[0]), " is more than ", kMaxSeconds,
+            " seconds after the first packet");
+      return;
+    }
+    packet.nanoseconds =
+        after * 1'000'000'000 + static_cast<uint64_t>(std::llround(time.fraction * 1e9));
+    if (!trace_.empty() &&
+        (time.seconds < first_second_ || packet.nanoseconds < trace_.back().nanoseconds)) {
       Wrong(line, "time: ", Trim(cells[0]), " is before the time of the last packet");
       return;
     }
@@ -81,6 +112,16 @@ class CsvReader {
     }
   }
 
+  bool ReadTime(int line, absl::string_view cell, double& seconds) {
+    if (!absl::SimpleAtod(cell, &seconds) || !(seconds >= 0)) {
+      Wrong(line, "time: \"", Trim(cell), "\" is not a number of seconds from 0 on");
+      return false;
+    }
+    if (seconds <= kLatestTime) return true;
+    Wrong(line, "time: ", Trim(cell), " is above ", kLatestTime, " seconds");
+    return false;
+  }
+
   bool ReadRow(int line, const char* name, absl::string_view cell, Row& row) {
     if (absl::SimpleAtoi(cell, &row) && row < rows_) return true;
     Wrong(line, name, ": ", Trim(cell), " is outside 0..", rows_ - 1);
@@ -89,6 +130,7 @@ class CsvReader {
 
   const uint32_t rows_;
   const std::string& where_;
+  uint64_t first_second_ = 0;  // of the first packet; times of packets count from it
   dataplane::Trace trace_;
   int errors_ = 0;
   std::vector<std::string> messages_;

@@ -17,6 +17,11 @@ using nlohmann::ordered_json;
 // Rates are for people: three digits behind the point, fewer bytes on the wire.
 double Rounded(double rate) { return std::round(rate * 1000) / 1000; }
 
+// null: the rate is not known.
+ordered_json RateOf(const SampledLink& link, double rate) {
+  return link.rate_is_known ? ordered_json(Rounded(rate)) : ordered_json(nullptr);
+}
+
 ordered_json LinkColumns() {
   return {"stage",     "row",
           "port",      "next_row",
@@ -36,9 +41,9 @@ ordered_json LinkRow(const SampledLink& link) {
           link.packets,
           link.bytes,
           link.drops,
-          Rounded(link.packet_rate),
-          Rounded(link.byte_rate),
-          Rounded(link.drop_rate),
+          RateOf(link, link.packet_rate),
+          RateOf(link, link.byte_rate),
+          RateOf(link, link.drop_rate),
           link.occupancy,
           link.occupancy_peak,
           link.circuits,
@@ -56,14 +61,14 @@ ordered_json BandTable(const std::vector<BandLink>& bands) {
   ordered_json table{{"columns",
                       {"stage", "from", "to", "links", "down", "packets", "drops", "packet_rate",
                        "byte_rate", "drop_rate", "occupancy", "circuits", "most_packet_rate",
-                       "most_byte_rate", "most_occupancy", "most_circuits"}},
+                       "most_byte_rate", "most_occupancy", "most_circuits", "most_drops"}},
                      {"rows", ordered_json::array()}};
   for (const BandLink& band : bands) {
     table["rows"].push_back({band.stage, band.from, band.to, band.links, band.down, band.packets,
                              band.drops, Rounded(band.packet_rate), Rounded(band.byte_rate),
                              Rounded(band.drop_rate), band.occupancy, band.circuits,
                              Rounded(band.most_packet_rate), Rounded(band.most_byte_rate),
-                             band.most_occupancy, band.most_circuits});
+                             band.most_occupancy, band.most_circuits, band.most_drops});
   }
   return table;
 }
@@ -94,6 +99,8 @@ ordered_json Drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drop
 ordered_json TopologyAnswer(const FabricWatch::Known& known) {
   const v1::DescribeResponse& network = known.description;
   ordered_json problems = ordered_json::array();
+  if (!known.trouble.empty())
+    problems.push_back("the figures are not of now, because reading them fails: " + known.trouble);
   for (const std::string& problem : known.counters.problems()) problems.push_back(problem);
   ordered_json answer{
       {"fabric", known.fabric},

@@ -58,10 +58,7 @@ void FabricWatch::Run() {
     absl::Status status = Read(links);
     lock.lock();
     status_ = std::move(status);
-    if (!status_.ok()) {
-      known_ = nullptr;
-      sample_ = nullptr;
-    }
+    if (!status_.ok()) Miss(status_);
     ++readings_;
     news_.notify_all();
     // Rates over less than this would say little, and requests must not multiply the readings.
@@ -70,6 +67,17 @@ void FabricWatch::Run() {
                      [this] { return stopping_; });
     wake_.wait_until(lock, begin + options_.interval, [this] { return stopping_ || hurry_; });
   }
+}
+
+void FabricWatch::Miss(const absl::Status& why) {
+  if (absl::IsFailedPrecondition(why)) {
+    known_ = nullptr;
+    sample_ = nullptr;
+  }
+  if (known_ == nullptr) return;
+  auto old = std::make_shared<Known>(*known_);
+  old->trouble = std::string(why.message());
+  known_ = std::move(old);
 }
 
 absl::Status FabricWatch::ReadDescription() {

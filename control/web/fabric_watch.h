@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -62,10 +63,11 @@ class FabricWatch {
     v1::Counters counters;        // without links
     std::vector<PortRate> ports;  // in the order of counters.ports
     std::deque<FabricMoment> moments;
+    std::string trouble;  // why the readings since then failed; empty: there was none
   };
   absl::StatusOr<std::shared_ptr<const Known>> known();
 
-  // A sample that is younger than a few intervals.
+  // A sample that is younger than a few intervals, or the last one while readings fail.
   absl::StatusOr<std::shared_ptr<const FabricSample>> Links();
 
   // A change was made: the next reading comes at once.
@@ -79,6 +81,8 @@ class FabricWatch {
   absl::Status Read(bool links);
   absl::Status ReadDescription();
   absl::Status ReadWiring();
+  // A reading failed. What is known stays, unless no fabric is loaded any more; needs mutex_.
+  void Miss(const absl::Status& why);
 
   FabricCalls& calls_;
   const Options options_;

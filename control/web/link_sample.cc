@@ -19,6 +19,7 @@ void Fill(const v1::LinkCounters& counted, CounterRates& rates, SampledLink& lin
   link.circuits = counted.circuits();
   link.circuit_capacity = counted.circuit_capacity();
   const LinkRate rate = rates.Of(counted);
+  link.rate_is_known = rate.is_known;
   link.packet_rate = rate.packets;
   link.byte_rate = rate.bytes;
   link.drop_rate = rate.drops;
@@ -41,6 +42,8 @@ std::vector<SampledLink> EveryLink(const Wiring& wiring, const v1::Counters& cou
         links[index].row = row;
         links[index].port = port;
         links[index].next_row = wiring.next_rows[index];
+        // Links that were left out have carried nothing.
+        links[index].rate_is_known = !counters.links_missing();
       }
     }
   }
@@ -162,6 +165,7 @@ std::vector<BandLink> Bands(const FabricSample& sample, uint32_t bands) {
     band.most_byte_rate = std::max(band.most_byte_rate, link.byte_rate);
     band.most_occupancy = std::max(band.most_occupancy, link.occupancy);
     band.most_circuits = std::max(band.most_circuits, link.circuits);
+    band.most_drops = std::max(band.most_drops, link.drops);
   }
   std::erase_if(all, [](const BandLink& band) { return band.links == 0; });
   return all;

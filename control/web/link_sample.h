@@ -43,7 +43,9 @@ struct SampledLink {
   uint64_t packets = 0;
   uint64_t bytes = 0;
   uint64_t drops = 0;
-  // Means a second since the sample before. They are 0 in the first sample.
+  // Means a second since the sample before. They are 0 where they are not known, as in the first
+  // sample.
+  bool rate_is_known = false;
   double packet_rate = 0;
   double byte_rate = 0;
   double drop_rate = 0;
@@ -88,6 +90,7 @@ struct BandLink {
   double most_byte_rate = 0;
   uint32_t most_occupancy = 0;
   uint32_t most_circuits = 0;
+  uint64_t most_drops = 0;
 };
 inline constexpr uint32_t kMostBands = 64;
 

@@ -82,6 +82,7 @@ absl::StatusOr<std::vector<v1::ListRequest>> CircuitsIn(const HttpRequest& reque
     from.set_output(second);
     return std::vector{from};
   }
+  from.clear_page_token();
   v1::ListRequest to = all;
   to.set_output(first);
   return std::vector{from, to};

@@ -32,12 +32,6 @@ absl::string_view NameIn(absl::string_view host) {
   return host.substr(0, colon);
 }
 
-// Any port will do, because a tunnel of ssh may have another one at its near end.
-bool IsOfThisMachine(absl::string_view host) {
-  const absl::string_view name = NameIn(host);
-  return name == "127.0.0.1" || name == "[::1]" || absl::EqualsIgnoreCase(name, "localhost");
-}
-
 // The time it takes does not tell where the texts differ.
 bool Equal(absl::string_view a, absl::string_view b) {
   if (a.size() != b.size()) return false;
@@ -52,6 +46,17 @@ absl::Status CannotWrite(const std::string& path) {
 
 }  // namespace
 
+WebDoor::WebDoor(std::string token, const std::string& address)
+    : token_(std::move(token)), name_(NameIn(address)) {}
+
+// Any port will do, because a tunnel of ssh may have another one at its near end.
+bool WebDoor::IsOfThisMachine(const std::string& host) const {
+  const absl::string_view name = NameIn(host);
+  if (name.empty()) return false;
+  return name == name_ || name == "127.0.0.1" || name == "[::1]" ||
+         absl::EqualsIgnoreCase(name, "localhost");
+}
+
 bool WebDoor::ShowsToken(const HttpRequest& request) const {
   constexpr absl::string_view kScheme = "Bearer ";
   return absl::StartsWith(request.authorization, kScheme) && !token_.empty() &&
@@ -60,8 +65,9 @@ bool WebDoor::ShowsToken(const HttpRequest& request) const {
 
 std::optional<HttpResponse> WebDoor::Refuse(const HttpRequest& request) const {
   if (!IsOfThisMachine(request.host))
-    return HttpError(421, absl::StrCat("the Host header is \"", request.host,
-                                       "\"; this page is served as localhost, 127.0.0.1 or [::1]"));
+    return HttpError(
+        421, absl::StrCat("the Host header is \"", request.host, "\"; this page is served as ",
+                          name_, ", localhost, 127.0.0.1 or [::1]"));
   if (request.method == "GET") return std::nullopt;
   if (request.method != "POST")
     return HttpError(405, absl::StrCat("the method is ", request.method, "; use GET or POST"));

@@ -13,19 +13,23 @@ namespace bfly::control {
 
 class WebDoor {
  public:
-  // Who shows `token` may change the fabric.
-  explicit WebDoor(std::string token) : token_(std::move(token)) {}
+  // Who shows `token` may change the fabric. `address` is a loopback address in numbers, with or
+  // without a port, at which the page is served.
+  WebDoor(std::string token, const std::string& address);
 
   // Whether the request shows the token: "Authorization: Bearer TOKEN".
   bool ShowsToken(const HttpRequest& request) const;
 
   // Returns the answer to a request that must not be carried out. A name in the Host header that
-  // does not stand for this machine's loopback means that another site's name leads here (DNS
+  // does not stand for the page's loopback address means that another site's name leads here (DNS
   // rebinding). A request that changes something comes from this page, as JSON, with the token.
   std::optional<HttpResponse> Refuse(const HttpRequest& request) const;
 
  private:
+  bool IsOfThisMachine(const std::string& host) const;
+
   const std::string token_;
+  const std::string name_;  // in the Host header, beside those of the usual loopback addresses
 };
 
 // The file RUN_DIR/web.token, which only its owner may read. It is there while the page is served.

@@ -44,7 +44,7 @@ WebPage::WebPage(const Options& options, TokenFile token)
       viewer_(options.viewer),
       changer_(options.changer),
       watch_(viewer_, options.watch),
-      routes_(WebDoor(token_.token()), watch_, viewer_, changer_) {}
+      routes_(WebDoor(token_.token(), options.address), watch_, viewer_, changer_) {}
 
 absl::StatusOr<std::unique_ptr<WebPage>> WebPage::Start(const Options& options) {
   absl::StatusOr<TokenFile> token = TokenFile::Write(options.run_directory);

@@ -201,20 +201,28 @@ absl::StatusOr<std::string> WebRoutes::LinksOfLarge(const FabricSample& sample,
 absl::StatusOr<std::string> WebRoutes::Circuits(const HttpRequest& request) {
   const absl::StatusOr<std::vector<v1::ListRequest>> wanted = CircuitsIn(request, kMostCircuits);
   if (!wanted.ok()) return wanted.status();
-  v1::ListResponse all;
-  for (const v1::ListRequest& one : *wanted) {
-    const absl::StatusOr<v1::ListResponse> list = viewer_.List(one);
-    if (!list.ok()) return list.status();
-    for (const v1::Circuit& circuit : list->circuits()) {
-      const bool is_there =
-          std::any_of(all.circuits().begin(), all.circuits().end(),
-                      [&circuit](const v1::Circuit& other) { return other.id() == circuit.id(); });
-      if (!is_there) *all.add_circuits() = circuit;
-    }
-    all.set_total(wanted->size() == 1 ? list->total() : static_cast<uint64_t>(all.circuits_size()));
-    all.set_next_page_token(list->next_page_token());
+  absl::StatusOr<v1::ListResponse> list = viewer_.List(wanted->back());
+  if (!list.ok()) return list.status();
+  if (wanted->size() == 1) return Text(CircuitsAnswer(*list));
+  // The circuit from the row comes first on the first page, and the circuits to the row follow in
+  // pages.
+  absl::StatusOr<v1::ListResponse> all = viewer_.List(wanted->front());
+  if (!all.ok()) return all.status();
+  const std::vector<v1::Circuit> from(all->circuits().begin(), all->circuits().end());
+  if (!wanted->back().page_token().empty()) all->clear_circuits();
+  all->set_total(all->total() + list->total());
+  for (const v1::Circuit& circuit : from) {
+    // It ends where it begins, so both lists have it.
+    if (circuit.input() == circuit.output()) all->set_total(all->total() - 1);
   }
-  return Text(CircuitsAnswer(all));
+  for (v1::Circuit& circuit : *list->mutable_circuits()) {
+    const bool is_there =
+        std::any_of(from.begin(), from.end(),
+                    [&circuit](const v1::Circuit& other) { return other.id() == circuit.id(); });
+    if (!is_there) *all->add_circuits() = std::move(circuit);
+  }
+  all->set_next_page_token(list->next_page_token());
+  return Text(CircuitsAnswer(*all));
 }
 
 absl::StatusOr<std::string> WebRoutes::Program(const HttpRequest& request) {

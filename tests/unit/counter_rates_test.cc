@@ -61,6 +61,31 @@ TEST(CounterRates, ALinkThatWasNotThereHadCarriedNothingOrIsUnknown) {
   EXPECT_EQ(CounterRates(now, &some).Of(link).packets, 0);
 }
 
+// Its data plane was away for one picture. The whole count since the load must not pass for what
+// grew in one second.
+TEST(CounterRates, OfALinkThatWasMissingInThePictureBeforeNoRateIsKnown) {
+  v1::Counters with = At(1), without = At(2), again = At(3);
+  Add(with, 0, 0, 0, 1'000'000);
+  Add(with, 1, 0, 0, 10);
+  Add(with, 2, 0, 0, 500);
+  without.set_links_missing(true);
+  Add(without, 1, 0, 0, 30);
+  const v1::LinkCounters bare = *Add(without, 2, 0, 0, 0);  // its circuits are known
+  const v1::LinkCounters gone = *Add(again, 0, 0, 0, 1'000'020);
+  const v1::LinkCounters stayed = *Add(again, 1, 0, 0, 60);
+  const v1::LinkCounters counted = *Add(again, 2, 0, 0, 520);
+  const Counts before = CountsOf(without, true);
+  CounterRates rates(again, &before);
+  EXPECT_FALSE(rates.Of(gone).is_known);
+  EXPECT_EQ(rates.Of(gone).packets, 0);
+  EXPECT_FALSE(rates.Of(counted).is_known);
+  EXPECT_DOUBLE_EQ(rates.Of(stayed).packets, 30);
+  // A picture with every link is comparable again.
+  const Counts complete = CountsOf(with, true);
+  EXPECT_DOUBLE_EQ(CounterRates(again, &complete).Of(gone).packets, 10);
+  EXPECT_FALSE(CounterRates(without, &complete).Of(bare).is_known);
+}
+
 TEST(CounterRates, ACountThatFellBeganAnewAtNothing) {
   v1::Counters before = At(1), now = At(3);
   Add(before, 0, 0, 0, 1000);

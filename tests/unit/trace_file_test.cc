@@ -103,6 +103,35 @@ TEST_F(TraceFileTest, CsvErrorsAreReportedTogetherWithTheirLines) {
               HasSubstr("t: and 80 more errors"));
 }
 
+TEST_F(TraceFileTest, UnixTimesOfACsvCountFromItsFirstPacket) {
+  const auto file = TraceFromCsv(
+      "1753000000.999999,0,1,64\n"
+      "1753000001.000000,0,1,64\n"
+      "1753000001.000001,0,1,64\n"
+      "1753000003.5,0,1,64\n"
+      "2753000000.999999,0,1,64\n",
+      8, "t.csv");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(Of(file->trace), (Packets{{0, 0, 1, 64},
+                                      {1'000, 0, 1, 64},
+                                      {2'000, 0, 1, 64},
+                                      {2'500'001'000, 0, 1, 64},
+                                      {1'000'000'000'000'000'000, 0, 1, 64}}));
+  // Times with an exponent are read too, and .5 is half a second.
+  EXPECT_EQ(Of(TraceFromCsv(".5,0,1,64\n15e-1,0,1,64\n", 8, "t").value().trace),
+            (Packets{{0, 0, 1, 64}, {1'000'000'000, 0, 1, 64}}));
+  EXPECT_EQ(std::string(TraceFromCsv("1753000000,0,1,64\n"
+                                     "2753000001,0,1,64\n"
+                                     "1752999999,0,1,64\n"
+                                     "1e16,0,1,64\n",
+                                     8, "t.csv")
+                            .status()
+                            .message()),
+            "t.csv:2: time: 2753000001 is more than 1000000000 seconds after the first packet\n"
+            "t.csv:3: time: 1752999999 is before the time of the last packet\n"
+            "t.csv:4: time: 1e16 is above 1e+15 seconds");
+}
+
 TEST_F(TraceFileTest, ACaptureGivesWhatGoesFromRowToRow) {
   const std::vector<uint8_t> host{0x52, 0x54, 0, 1, 2, 3}, all(6, 0xff);
   WriteCapture({{10, 5, RowAddress(0, 3), RowAddress(0, 1), 100},

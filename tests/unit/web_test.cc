@@ -299,7 +299,7 @@ HttpRequest Change() {
 }
 
 unsigned RefusedWith(const HttpRequest& request) {
-  const auto refused = WebDoor("0123456789abcdef").Refuse(request);
+  const auto refused = WebDoor("0123456789abcdef", "127.0.0.1:7390").Refuse(request);
   return refused.has_value() ? refused->status : 0;
 }
 
@@ -345,7 +345,7 @@ TEST(WebDoor, AChangeComesFromThisPageAsJsonWithTheToken) {
   // Without a token nobody may change anything.
   request = Change();
   request.authorization = "Bearer ";
-  EXPECT_TRUE(WebDoor("").Refuse(request).has_value());
+  EXPECT_TRUE(WebDoor("", "127.0.0.1:7390").Refuse(request).has_value());
 }
 
 TEST(WebDoor, TheTokenIsANewFileOfItsOwner) {

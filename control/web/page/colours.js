@@ -52,8 +52,9 @@ export function niceAbove(value) {
   return 10 * ten;
 }
 
-// 1234567 as "1.23M".
+// 1234567 as "1.23M". null: the value is not known.
 export function short(value) {
+  if (value === null) return "not known";
   for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]])
     if (value >= size) return `${Number((value / size).toPrecision(3))}${letter}`;
   return `${Number(value.toPrecision(3))}`;

@@ -7,7 +7,7 @@ const VALUES = {
   bytes: { of_link: (link) => link.byte_rate, of_band: (band) => band.most_byte_rate },
   occupancy: { of_link: (link) => link.occupancy, of_band: (band) => band.most_occupancy },
   circuits: { of_link: (link) => link.circuits, of_band: (band) => band.most_circuits },
-  drops: { of_link: (link) => link.drops, of_band: (band) => band.drops },
+  drops: { of_link: (link) => link.drops, of_band: (band) => band.most_drops },
 };
 
 export function strokeLines(context, lines, colour, width, dash = []) {

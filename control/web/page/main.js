@@ -18,7 +18,7 @@ const canvas = element("fabric");
 const view = new View();
 const scene = { figure: "rate", links: null, bands: [], band_count: 1, selection: null, circuit: null, is_quiet: false };
 const state = {
-  fabric: null, topology: null, moments: [], circuits: [], next: "",
+  fabric: null, topology: null, moments: [], circuits: [], query: { find: "" }, next: "", has_more_pages: false,
   frame_ms: 0, readings: 0, wants_links: false, reads_links: false,
 };
 const player = new Player({
@@ -98,7 +98,8 @@ function selectionText() {
   if (selected === null) return "Nothing is selected.";
   if (selected.kind === "node") return `Node of level ${selected.level}, row ${selected.row}`;
   const link = counted();
-  const load = `${link.packets} packets, ${short(link.packet_rate)}/s, ${link.occupancy} waiting, ${link.circuits} circuits, ${link.drops} drops`;
+  const rate = link.packet_rate === null ? "rate not known" : `${short(link.packet_rate)}/s`;
+  const load = `${link.packets} packets, ${rate}, ${link.occupancy} waiting, ${link.circuits} circuits, ${link.drops} drops`;
   if (selected.kind === "band")
     return `${link.links} links of stage ${link.stage}, ${link.down} of them down: ${load}. Zoom in to select one`;
   return `Link ${linkName(link)} to row ${link.next_row}${link.down ? ", down" : ""}: ${load}`;
@@ -153,10 +154,11 @@ function showCircuits() {
 }
 
 async function readCircuits(token = "") {
-  const query = { find: element("find").value.replaceAll(" ", "") };
-  if (element("only-broken").checked) query.broken = "1";
-  if (token) query.page_token = token;
-  const answer = await get("/api/circuits", query);
+  const query = state.query;
+  const answer = await get("/api/circuits", token ? { ...query, page_token: token } : query);
+  // Another search was begun meanwhile.
+  if (query !== state.query) return;
+  state.has_more_pages = token !== "";
   state.circuits = token ? [...state.circuits, ...answer.circuits] : answer.circuits;
   state.next = answer.next_page_token;
   element("more").hidden = state.next === "";
@@ -229,16 +231,23 @@ async function readPorts() {
   fillPorts(element("ports").tBodies[0], (await get("/api/ports")).ports);
 }
 
-// A page that was added to by "More" is not thrown away by the next reading.
-function circuitsMayBeRead() {
-  return state.circuits.length <= 200;
+// Searches for what the form says, which may change while somebody types.
+async function findCircuits() {
+  state.query = { find: element("find").value.replaceAll(" ", "") };
+  if (element("only-broken").checked) state.query.broken = "1";
+  try {
+    await readCircuits();
+  } catch (error) {
+    element("circuits-told").textContent = error.message;
+  }
 }
 
 async function read() {
   try {
     await readTopology();
     const parts = [readLoad(), readLinks(), readHistory(), readPorts()];
-    if (circuitsMayBeRead()) parts.push(readCircuits());
+    // Pages that "More" added are not thrown away by the next reading.
+    if (!state.has_more_pages) parts.push(readCircuits());
     const failed = (await Promise.allSettled(parts)).filter((part) => part.status === "rejected");
     if (failed.length > 0) tell([...new Set(failed.map((part) => part.reason.message))]);
   } catch (error) {
@@ -286,12 +295,11 @@ function start() {
     element("token").value = "";
     readRole();
   });
-  const find = () => readCircuits().catch((error) => { element("circuits-told").textContent = error.message; });
   element("find-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    find();
+    findCircuits();
   });
-  element("only-broken").addEventListener("change", find);
+  element("only-broken").addEventListener("change", findCircuits);
   element("more").addEventListener("click", () => readCircuits(state.next).catch((error) => tell([error.message])));
   new ResizeObserver(drawAll).observe(document.body);
   // For scripts that drive the page: what it shows, and where.

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page's server keeps when the controller does not answer, and the pages of its lists.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "control/web/fabric_watch.h"
+#include "control/web/web_routes.h"
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+class WebWatchTest : public testing::Test {
+ protected:
+  void Start(const v1::Topology& topology) {
+    dp0_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+    controller_ = std::make_unique<TestController>(directory_.path());
+    ASSERT_TRUE(Load(*controller_, topology).ok());
+    watch_ = std::make_unique<FabricWatch>(calls_,
+                                           FabricWatch::Options{.interval = milliseconds(20),
+                                                                .attention = milliseconds(600'000),
+                                                                .patience = milliseconds(20'000)});
+    routes_ = std::make_unique<WebRoutes>(WebDoor("", "127.0.0.1:7390"), *watch_, calls_, calls_);
+  }
+  HttpResponse Get(const std::string& path, std::map<std::string, std::string> query = {}) {
+    HttpRequest request;
+    request.method = "GET";
+    request.host = "localhost";
+    request.path = path;
+    for (auto& [name, value] : query) request.query[name] = value;
+    return routes_->Answer(request);
+  }
+
+  FakeBoard board_;
+  TemporaryFolder directory_;
+  std::unique_ptr<TestAgent> dp0_;
+  std::unique_ptr<TestController> controller_;
+  std::atomic<bool> is_away_ = false;
+  FabricCalls calls_{[this]() -> std::shared_ptr<grpc::Channel> {
+    if (is_away_) return nullptr;
+    return grpc::CreateChannel(SocketAddress(directory_.path(), "controller"),
+                               grpc::InsecureChannelCredentials());
+  }};
+  std::unique_ptr<FabricWatch> watch_;
+  std::unique_ptr<WebRoutes> routes_;
+};
+
+TEST_F(WebWatchTest, APassingErrorIsAProblemAndTheLastFiguresStay) {
+  Start(SmallTopology());
+  ASSERT_EQ(Get("/api/load").status, 200u);
+  is_away_ = true;
+  controller_.reset();
+  const auto problems = [&] {
+    return json::parse(Get("/api/topology").body).value("problems", json::array()).dump();
+  };
+  ASSERT_TRUE(
+      Eventually([&] { return problems().find("reading them fails") != std::string::npos; }));
+  for (const char* path : {"/api/topology", "/api/load", "/api/links", "/api/history"})
+    EXPECT_EQ(Get(path).status, 200u) << path;
+  // Further failures do not add up.
+  EXPECT_EQ(json::parse(Get("/api/topology").body)["problems"].size(), 1u);
+  controller_ = std::make_unique<TestController>(directory_.path());
+  is_away_ = false;
+  EXPECT_TRUE(Eventually([&] { return problems() == "[]"; }));
+  // Without a fabric there is nothing to keep.
+  ASSERT_TRUE(
+      Call(*controller_->fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).status().ok());
+  EXPECT_TRUE(Eventually([&] { return Get("/api/topology").status == 409; }));
+  EXPECT_THAT(Get("/api/load").status, 409u);
+}
+
+// 256 circuits touch row 5: 255 lead to it, and one from it leads there too, or elsewhere.
+TEST_F(WebWatchTest, EveryPageOfTheCircuitsAtARowHasTheTotal) {
+  Start(RandomlyWired(256));
+  // Many users may read the same disk.
+  v1::PlaceRequest place;
+  place.add_objects()->set_object(1);
+  place.mutable_objects(0)->add_disks(5);
+  ASSERT_TRUE(Call(*controller_->data_server, &v1::DataServer::Stub::Place, place).ok());
+  for (uint32_t user = 0; user < 256; ++user) {
+    v1::ObjectRequest read;
+    read.set_user(user);
+    read.set_object(1);
+    const auto asked = Call(*controller_->data_server, &v1::DataServer::Stub::Request, read);
+    ASSERT_TRUE(asked.ok()) << asked.status();
+  }
+  for (const bool to_itself : {true, false}) {
+    if (!to_itself) {
+      v1::ReleaseObjectRequest release;
+      release.set_user(5);
+      ASSERT_TRUE(Call(*controller_->data_server, &v1::DataServer::Stub::Release, release).ok());
+      ASSERT_TRUE(SetUpCircuit(*controller_, 5, 9).ok());
+    }
+    std::multiset<uint32_t> inputs;
+    std::string token;
+    int pages = 0;
+    do {
+      const json page =
+          json::parse(Get("/api/circuits", {{"find", "5"}, {"page_token", token}}).body);
+      EXPECT_EQ(page["total"], 256) << page.dump();
+      for (const json& circuit : page["circuits"]) inputs.insert(circuit["input"].get<uint32_t>());
+      token = page["next_page_token"].get<std::string>();
+      ++pages;
+    } while (!token.empty() && pages < 10);
+    EXPECT_EQ(pages, 2);
+    EXPECT_EQ(inputs.size(), 256u);
+    EXPECT_EQ(std::set<uint32_t>(inputs.begin(), inputs.end()).size(), 256u) << "each of them once";
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the web page is told of links whose figures are not all known, and at which address it is
+// served.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "control/web/answers.h"
+#include "control/web/link_sample.h"
+#include "control/web/query.h"
+#include "control/web/web_door.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr int kPacketRateColumn = 7;
+
+// One stage of 2 rows and 2 ports; port p leads to row p.
+std::shared_ptr<const Wiring> TwoRows() {
+  return std::make_shared<const Wiring>(
+      Wiring{.rows = 2, .stages = 1, .ports = 2, .levels = 2, .next_rows = {0, 1, 0, 1}});
+}
+
+v1::LinkCounters* Count(v1::Counters& counters, uint32_t row, uint32_t port, uint64_t packets) {
+  v1::LinkCounters* link = counters.add_links();
+  link->set_row(row);
+  link->set_port(port);
+  link->set_packets(packets);
+  return link;
+}
+
+TEST(BandLink, HasTheDropsOfItsFullestLinkBesideTheSum) {
+  v1::Counters counters;
+  Count(counters, 0, 1, 9)->add_drops()->set_packets(3);
+  Count(counters, 1, 1, 9)->add_drops()->set_packets(5);
+  const FabricSample sample = SampleOf(TwoRows(), counters, {}, nullptr);
+  const std::vector<BandLink> bands = Bands(sample, 1);
+  ASSERT_THAT(bands, SizeIs(1));
+  EXPECT_EQ(bands[0].drops, 8u);
+  EXPECT_EQ(bands[0].most_drops, 5u);
+  const auto table = LoadAnswer(sample, 1, LinkFigure::kDrops, 1)["links"];
+  EXPECT_EQ(table["columns"].back(), "most_drops");
+  EXPECT_EQ(table["rows"][0].back(), 5);
+}
+
+TEST(SampledLink, ARateThatIsNotKnownIsNullAndNotZero) {
+  v1::Counters first, second;
+  first.set_monotonic_ns(1'000'000'000);
+  second.set_monotonic_ns(2'000'000'000);
+  Count(first, 0, 0, 40);
+  Count(second, 0, 0, 47);
+  const auto rate_of = [](const FabricSample& sample, size_t link) {
+    const auto table = LinksAnswer(sample, sample.links)["links"];
+    EXPECT_EQ(table["columns"][kPacketRateColumn], "packet_rate");
+    return table["rows"][link][kPacketRateColumn];
+  };
+  const FabricSample without_before = SampleOf(TwoRows(), second, {}, nullptr);
+  EXPECT_TRUE(rate_of(without_before, 0).is_null());
+  const Counts before = CountsOf(first, /*every_link=*/true);
+  EXPECT_EQ(rate_of(SampleOf(TwoRows(), second, {}, &before), 0), 7);
+  // A link that carried nothing is left out of the picture.
+  EXPECT_EQ(rate_of(SampleOf(TwoRows(), second, {}, &before), 3), 0);
+  second.set_links_missing(true);
+  EXPECT_TRUE(rate_of(SampleOf(TwoRows(), second, {}, &before), 3).is_null());
+}
+
+TEST(WebAnswers, WhyReadingsFailIsAmongTheProblems) {
+  FabricWatch::Known known;
+  known.counters.add_problems("data plane dp0: it does not answer");
+  EXPECT_EQ(TopologyAnswer(known)["problems"].size(), 1u);
+  known.trouble = "Deadline Exceeded";
+  const auto problems = TopologyAnswer(known)["problems"];
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_THAT(problems[0].get<std::string>(), HasSubstr("Deadline Exceeded"));
+}
+
+TEST(WebDoor, TheAddressThatIsServedIsANameOfThePage) {
+  HttpRequest request;
+  request.method = "GET";
+  const auto refused_at = [&request](const char* address, const char* host) {
+    request.host = host;
+    return WebDoor("token", address).Refuse(request).has_value();
+  };
+  EXPECT_FALSE(refused_at("127.0.0.2:7390", "127.0.0.2:7390"));
+  EXPECT_FALSE(refused_at("127.0.0.2:0", "127.0.0.2:40123"));
+  EXPECT_FALSE(refused_at("127.0.0.2:7390", "localhost:7390"));
+  EXPECT_TRUE(refused_at("127.0.0.2:7390", "127.0.0.3:7390"));
+  EXPECT_TRUE(refused_at("127.0.0.1:7390", "127.0.0.2:7390"));
+  EXPECT_TRUE(refused_at("127.0.0.2:7390", ""));
+}
+
+TEST(CircuitsOfARow, OnlyThoseThatLeadToItComeInPages) {
+  HttpRequest request;
+  request.query = {{"find", "5"}, {"page_token", "201"}};
+  const auto wanted = CircuitsIn(request, 200);
+  ASSERT_TRUE(wanted.ok()) << wanted.status();
+  ASSERT_THAT(*wanted, SizeIs(2));
+  EXPECT_EQ((*wanted)[0].input(), 5u);
+  EXPECT_EQ((*wanted)[0].page_token(), "");
+  EXPECT_EQ((*wanted)[1].output(), 5u);
+  EXPECT_EQ((*wanted)[1].page_token(), "201");
+}
+
+}  // namespace
+}  // namespace bfly::control
