@@ -25,7 +25,7 @@ struct LinkCapacity {
 };
 
 // Returns the first link of the path that cannot carry one more circuit, or nothing if every link
-// can.
+// can. A free link (Network::is_free) can carry any number.
 template <typename Load>
 std::optional<uint64_t> FirstFullLink(const LinkCapacity& capacity, const Load& load,
                                       const Network& network, Row input, Tag tag) {
@@ -33,7 +33,8 @@ std::optional<uint64_t> FirstFullLink(const LinkCapacity& capacity, const Load& 
   if (!capacity.limited()) return full;
   ForEachLink(network, input, tag, [&](uint64_t link) {
     const uint32_t most = capacity.at(link);
-    if (!full && most != LinkCapacity::kUnlimited && load.on_index(link) >= most) full = link;
+    if (full || most == LinkCapacity::kUnlimited || load.on_index(link) < most) return;
+    if (!network.is_free(network.link_at(link))) full = link;
   });
   return full;
 }

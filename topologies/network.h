@@ -102,6 +102,11 @@ class Network {
   // one dimension, and only packets whose bit of that dimension changes use a link (Stamoulis &
   // Tsitsiklis, section 1.1).
   bool straight_is_free() const { return spec_.kind == NetworkKind::kHypercube; }
+  // Whether the link stands for no link of the hypercube: it carries what keeps its row. Circuits
+  // pass it, but it does not count for the congestion, and it has room for any number of them.
+  bool is_free(LinkId link) const {
+    return straight_is_free() && next_row(link.stage, link.row, link.port) == link.row;
+  }
   bool wrapped() const { return spec_.kind == NetworkKind::kWrappedButterfly; }
   // Links on every path, which is the dilation.
   int hops() const { return stages() * (wrapped() ? spec_.passes : 1); }

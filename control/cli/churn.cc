@@ -60,6 +60,7 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   if (!adversary.ok()) return adversary.status();
   options.churn.adversary = *std::move(adversary);
   options.churn.ports = network.ports();
+  options.churn.straight_is_free = network.straight_is_free();
   const auto chooser = MakeChooser(options.protocol.empty() ? "minimum" : options.protocol, network,
                                    {.seed = options.churn.seed});
   if (!chooser.ok()) return chooser.status();

@@ -16,6 +16,7 @@
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "dataplane/runtime/elapsed.h"
+#include "topologies/network.h"
 
 namespace bfly::control {
 namespace {
@@ -159,6 +160,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
   }
   const auto stages = static_cast<int>(network.stages());
   command.churn.ports = static_cast<int>(std::max(network.multiplicity(), 1u)) * kDirections;
+  command.churn.straight_is_free = network.kind() == KindName(NetworkKind::kHypercube);
   LiveTarget live(common, network, command, stop);
   const auto start = Clock::now();
   const auto told = [&](const ChurnReport& report, double seconds) {

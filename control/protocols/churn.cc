@@ -45,10 +45,11 @@ class FreeRows {
 // Circuits on every link, and how many links have k of them.
 class LinkTally {
  public:
-  LinkTally(Row rows, int stages, int ports)
+  LinkTally(Row rows, int stages, const ChurnOptions& options)
       : rows_(rows),
         stages_(static_cast<size_t>(stages)),
-        ports_(static_cast<size_t>(ports)),
+        ports_(static_cast<size_t>(options.ports)),
+        straight_is_free_(options.straight_is_free),
         on_(ports_ * rows * stages_),
         links_with_{on_.size()} {}
 
@@ -76,6 +77,7 @@ class LinkTally {
   void ForEachLinkOf(const ChurnPath& path, const Visit& visit) {
     const std::vector<Row>& rows = path.rows;
     for (size_t level = 0; level + 1 < rows.size(); ++level) {
+      if (straight_is_free_ && rows[level] == rows[level + 1]) continue;
       const size_t port =
           path.ports.empty() ? size_t{rows[level] != rows[level + 1]} : path.ports[level];
       visit(on_[ports_ * (level % stages_ * rows_ + rows[level]) + port]);
@@ -85,6 +87,7 @@ class LinkTally {
   Row rows_;
   size_t stages_;  // a wrapped network is crossed more than once
   size_t ports_;
+  bool straight_is_free_;
   std::vector<uint32_t> on_;
   std::vector<uint64_t> links_with_;
   uint32_t most_ = 0;
@@ -99,7 +102,7 @@ class Churn {
         target_(target),
         inputs_(rows),
         outputs_(rows),
-        tally_(rows, stages, options.ports),
+        tally_(rows, stages, options),
         path_(rows, ChurnPath({})),
         output_(rows),
         asked_(rows) {

@@ -33,7 +33,9 @@ struct ChurnOptions {
   double holding = 1;   // Poisson: mean seconds that a circuit stands, exponential
   double duration = 1;  // seconds; an adversary ends with its last step
   uint64_t seed = 0;
-  int ports = kDirections;                // links that leave a node of the network
+  int ports = kDirections;        // links that leave a node of the network
+  bool straight_is_free = false;  // Network::straight_is_free: only hops that change the row
+                                  // count for the congestion
   std::vector<ChurnStep> adversary = {};  // empty: Poisson
   // Rows that circuits of others use: a Poisson request chooses none of them. A row may come twice.
   std::vector<Row> inputs_taken = {}, outputs_taken = {};

@@ -193,6 +193,7 @@ absl::StatusOr<DataServerResult> RouteDataServerMinimum(
   }
   result.route.rounds = static_cast<uint32_t>(requests.size());
   result.route.messages = 4 * uint64_t{requests.size()};
+  result.route.passes_alone = 2;
   MeasureCongestion(network, standing.links, result.route);
   result.disk_contention = DiskContention(network, result.route.paths, standing);
   return result;

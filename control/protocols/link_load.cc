@@ -52,10 +52,27 @@ std::vector<uint32_t> LinkLoad::counts() const {
 }
 
 std::vector<uint32_t> LinkLoad::StageCongestion() const {
-  std::vector<uint32_t> most;
+  std::vector<uint32_t> congestion;
   for (int stage = 0; stage < network_->stages(); ++stage) {
-    const std::vector<uint32_t> of_stage = stage_counts(stage);
-    most.push_back(*std::max_element(of_stage.begin(), of_stage.end()));
+    uint32_t most = 0;
+    for (Row row = 0; row < network_->rows(); ++row) {
+      for (int port = 0; port < network_->ports(); ++port) {
+        if (!network_->is_free({stage, row, port})) {
+          most = std::max(most, at(slots_.slot(stage, row, port)));
+        }
+      }
+    }
+    congestion.push_back(most);
+  }
+  return congestion;
+}
+
+uint32_t LinkLoad::MaxOnCrossHops(Row row, Tag tag, int first, int last) const {
+  uint32_t most = 0;
+  for (int hop = first; hop < last; ++hop) {
+    const LinkId link{network_->stage_of_hop(hop), row, PortOfHop(*network_, tag, hop)};
+    if (!network_->is_free(link)) most = std::max(most, on(link));
+    row = network_->next_row(link.stage, row, link.port);
   }
   return most;
 }
@@ -109,6 +126,10 @@ LinkLoad::Loaded LinkLoad::LinksWith(uint64_t first, uint64_t end, uint32_t leas
 }
 
 uint32_t LinkLoad::Congestion() const {
+  if (network_->straight_is_free()) {
+    const std::vector<uint32_t> of_stages = StageCongestion();
+    return *std::max_element(of_stages.begin(), of_stages.end());
+  }
   int most = 0;
   for (const Line& line : lines_) {
     for (const uint8_t pair : line.bytes) most = std::max({most, pair & kFull, pair >> 4});

@@ -71,17 +71,20 @@ class LinkLoad {
   Loaded LinksWith(uint64_t first, uint64_t end, uint32_t least) const;
 
   // The most circuits on one link of a path or, in the second form, of its hops first..last-1; the
-  // path stands in `row` before hop `first`.
+  // path stands in `row` before hop `first`. Free links (Network::is_free) are left out.
   uint32_t MaxOnPath(Row input, Tag tag) const {
     return MaxOnHops(input, tag, 0, network_->hops());
   }
   uint32_t MaxOnHops(Row row, Tag tag, int first, int last) const {
+    if (network_->straight_is_free()) [[unlikely]] {
+      return MaxOnCrossHops(row, tag, first, last);
+    }
     uint32_t most = 0;
     slots_.ForEach(row, tag, first, last, [&](uint64_t slot) { most = std::max(most, at(slot)); });
     return most;
   }
-  // Congestion is the most circuits on one link, of the network or of each stage. Computing it
-  // reads every link.
+  // Congestion is the most circuits on one link that is not free, of the network or of each stage.
+  // Computing it reads every link.
   uint32_t Congestion() const;
   std::vector<uint32_t> StageCongestion() const;
 
@@ -99,6 +102,7 @@ class LinkLoad {
     return n == kFull ? OfFull(slot) : n;
   }
   uint32_t OfFull(uint64_t slot) const;
+  uint32_t MaxOnCrossHops(Row row, Tag tag, int first, int last) const;
   void RemoveFromFull(uint64_t slot);
 
   const Network* network_;

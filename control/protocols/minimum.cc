@@ -113,8 +113,9 @@ std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolO
   return std::make_unique<MinimumChooser>(network, options.faults);
 }
 
-// Requests are routed one after the other, each in a round of its own: a probe goes forward and
-// back along each of its two candidate paths.
+// Requests are routed one after the other, each in a round of its own. A probe goes forward and
+// back along each of its two candidate paths, on a dilated butterfly along its one path. On a
+// multibutterfly one packet goes forward and reserves the path.
 absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad* standing,
                                          const std::vector<Request>& requests,
                                          const ProtocolOptions& options) {
@@ -123,12 +124,14 @@ absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad*
         RouteOneByOne(LeastLoadedPorts(options.faults), network, standing, requests);
     result.rounds = static_cast<uint32_t>(requests.size());
     result.messages = 2 * uint64_t{requests.size()};
+    result.passes_alone = 2;
     return result;
   }
   if (network.kind() == NetworkKind::kMultibutterfly) {
     RouteResult result = RouteOneByOne(BottleneckPath(options.faults), network, standing, requests);
     result.rounds = static_cast<uint32_t>(requests.size());
     result.messages = requests.size();
+    result.passes_alone = 1;
     return result;
   }
   const MinimumChooser chooser(network, options.faults);
@@ -139,6 +142,7 @@ absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad*
   }
   result.rounds = static_cast<uint32_t>(requests.size());
   result.messages = 4 * uint64_t{requests.size()};
+  result.passes_alone = 2;
   return result;
 }
 

@@ -33,12 +33,21 @@ absl::Status CheckRequests(const Network& network, const std::vector<Request>& r
   return absl::OkStatus();
 }
 
-// Returns how many links have k circuits, for k = 0 up to the most; counts[0..links-1] are the
-// circuits on each link.
+// Returns how many links of a stage have k circuits, for k = 0 up to the most. `counts` are the
+// circuits on its links, by row and port.
 template <typename Number>
-std::vector<uint32_t> LoadOfStage(const Number* counts, size_t links) {
-  std::vector<uint32_t> load(*std::max_element(counts, counts + links) + size_t{1});
-  for (size_t link = 0; link < links; ++link) ++load[counts[link]];
+std::vector<uint32_t> LoadOfStage(const Network& network, int stage,
+                                  const std::vector<Number>& counts) {
+  std::vector<uint32_t> load(*std::max_element(counts.begin(), counts.end()) + size_t{1});
+  for (const Number n : counts) ++load[n];
+  if (!network.straight_is_free()) return load;
+  size_t link = 0;
+  for (Row row = 0; row < network.rows(); ++row) {
+    for (int port = 0; port < network.ports(); ++port, ++link) {
+      if (network.is_free({stage, row, port})) --load[counts[link]];
+    }
+  }
+  while (load.back() == 0) load.pop_back();
   return load;
 }
 
@@ -105,9 +114,9 @@ void CountStages(const Network& network, const LinkLoad* standing, int first, in
     if (most == 255) {
       large = standing != nullptr ? standing->stage_counts(stage) : std::vector<uint32_t>(links);
       for (size_t i = 0; i < paths; ++i) ++large[link_of(i, stage)];
-      result.stage_load[stage] = LoadOfStage(large.data(), links);
+      result.stage_load[stage] = LoadOfStage(network, stage, large);
     } else {
-      result.stage_load[stage] = LoadOfStage(small.data(), links);
+      result.stage_load[stage] = LoadOfStage(network, stage, small);
     }
     cross(stage);
   }
@@ -208,8 +217,7 @@ RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
     result.paths.push_back(path);
   }
   for (int stage = 0; stage < network.stages(); ++stage) {
-    const std::vector<uint32_t> counts = load.stage_counts(stage);
-    result.stage_load.push_back(LoadOfStage(counts.data(), counts.size()));
+    result.stage_load.push_back(LoadOfStage(network, stage, load.stage_counts(stage)));
   }
   FillCongestion(result);
   result.dilation = network.hops();

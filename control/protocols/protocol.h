@@ -101,6 +101,7 @@ struct RouteResult {
   // Packets that cross the network once, in one direction, to choose the paths.
   uint64_t messages = 0;
   // Circuits on the fullest link, standing circuits included; of the network and of each stage.
+  // Free links (Network::is_free) count neither here nor in stage_load.
   uint32_t congestion = 0;
   std::vector<uint32_t> stage_congestion;
   std::vector<std::vector<uint32_t>> stage_load;  // [stage][k]: links with k circuits
@@ -112,6 +113,10 @@ struct RouteResult {
   std::vector<uint32_t> left_per_round;
   std::vector<uint32_t> requests_left;
   std::vector<Row> inputs_left;  // the inputs of requests_left
+  // Protocols that route one request after the other: how many times the packets of a request cross
+  // the network, in one direction after the other, before the next request is routed. 0: the
+  // packets of all requests are under way together.
+  uint32_t passes_alone = 0;
   // Collision, by request: the number of rounds in which its candidate paths were active.
   std::vector<uint32_t> rounds_asked;
   uint32_t c = 0;  // the threshold of links that was used; 0: the protocol has none
@@ -167,7 +172,7 @@ absl::Status CheckRouting(absl::string_view protocol, const Network& network,
                           const ProtocolOptions& options = {});
 
 // For protocols that choose path by path: routes the requests in their order, each on top of the
-// ones before. Fills in everything but rounds and messages.
+// ones before. Fills in everything but rounds, messages and passes_alone.
 RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
                           const LinkLoad* standing, const std::vector<Request>& requests);
 

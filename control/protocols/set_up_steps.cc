@@ -9,8 +9,10 @@ namespace bfly::control {
 
 uint64_t SetUpSteps(const Network& network, const RouteResult& result) {
   std::vector<TaggedPath> packets;
+  if (result.passes_alone > 0) {
+    return uint64_t{result.passes_alone} * result.rounds * static_cast<uint64_t>(network.hops());
+  }
   if (result.rounds_asked.empty()) {
-    if (!result.buddies.empty()) return 2 * uint64_t{result.rounds} * network.hops();
     for (const CircuitPath& path : result.paths) packets.push_back({path.input, path.tag});
     return StepsOfPass(network, packets, /*backward=*/false);
   }

@@ -38,16 +38,20 @@ grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase*
   }
   absl::StatusOr<std::vector<Outcome>> outcomes = absl::UnknownError("");
   std::shared_ptr<const Network> network;
+  uint32_t link_congestion = 0;
+  uint32_t disk_contention = 0;
   const absl::Status status =
       controller_.Commit(request.election_id(), AnswerDeadlineOf(context), [&](FabricState& state) {
         network = state.shared_network();
         outcomes = ExecuteBatch(state, orders, /*all_or_nothing=*/false, request.idempotency_key(),
                                 InterruptOf(context, /*answer_in_time=*/true));
+        // Of all that stands, as a batch that is all or nothing reports them.
+        link_congestion = state.load().Congestion();
+        const std::vector<uint32_t>& readers = state.circuit_set().readers();
+        disk_contention = *std::max_element(readers.begin(), readers.end());
       });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
-  uint32_t link_congestion = 0;
-  uint32_t disk_contention = 0;
   uint64_t circuits = 0;
   for (size_t i = 0; i < outcomes->size(); ++i) {
     const Outcome& outcome = (*outcomes)[i];
@@ -56,8 +60,6 @@ grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase*
       continue;
     }
     ++circuits;
-    link_congestion = std::max(link_congestion, outcome->congestion);
-    disk_contention = std::max(disk_contention, outcome->disk_contention);
     if (!request.summary()) FillObjectPath(*network, *outcome, response->add_paths());
   }
   response->set_protocol(request.protocol());

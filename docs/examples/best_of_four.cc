@@ -46,6 +46,7 @@ absl::StatusOr<RouteResult> RouteBestOfFour(const Network& network, const LinkLo
   // One request after the other; four probes forward, and back with what they found.
   result.rounds = static_cast<uint32_t>(requests.size());
   result.messages = 2 * kTries * uint64_t{requests.size()};
+  result.passes_alone = 2;
   return result;
 }
 

@@ -79,6 +79,35 @@ TEST_F(DataServerServiceTest, SingleCopiesMayMeetAtADisk) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
+// Three reads of disk 6 come over the two links into its node, so one of these has two or more. The
+// path to a disk of the other half shares no link with them.
+TEST_F(DataServerServiceTest, ABestEffortBatchReportsTheCongestionOfAllThatStands) {
+  Start();
+  for (uint32_t object = 1; object <= 3; ++object) {
+    ASSERT_TRUE(PlaceAt(object, {6}).ok());
+    ASSERT_TRUE(Ask(object, object).ok());
+  }
+  ASSERT_TRUE(PlaceAt(4, {12}).ok());
+  v1::ObjectBatchRequest request;
+  request.set_protocol("minimum");
+  request.set_best_effort(true);
+  request.add_users(9);
+  request.add_objects(4);
+  const auto served = Call(*controller_->data_server, &Stub::RequestBatch, request);
+  ASSERT_TRUE(served.ok()) << served.status();
+  EXPECT_EQ(served->circuits(), 1u);
+  EXPECT_EQ(served->disk_contention(), 3u);
+  std::map<std::tuple<int, uint32_t, uint32_t>, uint32_t> load;  // by stage, row and next row
+  uint32_t most = 0;
+  for (const v1::ObjectPath& path : Status().paths()) {
+    for (int stage = 0; stage + 1 < path.rows_size(); ++stage) {
+      most = std::max(most, ++load[{stage, path.rows(stage), path.rows(stage + 1)}]);
+    }
+  }
+  EXPECT_GE(most, 2u);
+  EXPECT_EQ(served->link_congestion(), most);
+}
+
 TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   Start();
   ASSERT_TRUE(PlaceAt(1, {0, 8}).ok());

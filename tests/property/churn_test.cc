@@ -234,6 +234,27 @@ TEST(Churn, WhatOthersReleasedIsGoneAndAnotherErrorEndsIt) {
   EXPECT_EQ(RunChurn(16, 8, options, target).status(), answer);
 }
 
+// Both circuits keep row 0 in dimension 2: 0 -> 0, and 1 -> 0 -> 0 -> 4.
+TEST(Churn, CountsNoLinkOfAHypercubeWhereAPathKeepsItsRow) {
+  const auto steps = ParseChurn("setup 0 0\nsetup 1 4\n", 8, "f").value();
+  const ChurnTarget target{.execute =
+                               [](const std::vector<ChurnStep>& some) {
+                                 std::vector<ChurnAnswer> answers;
+                                 for (const ChurnStep& step : some) {
+                                   answers.push_back(step.input == 0
+                                                         ? std::vector<Row>{0, 0, 0, 0}
+                                                         : std::vector<Row>{1, 0, 0, 4});
+                                 }
+                                 return answers;
+                               },
+                           .wait = [](double at, const ChurnReport&) { return at; }};
+  const auto on_cube =
+      RunChurn(8, 3, {.rate = 1, .straight_is_free = true, .adversary = steps}, target).value();
+  EXPECT_EQ(on_cube.congestion, 1u);
+  const auto on_butterfly = RunChurn(8, 3, {.rate = 1, .adversary = steps}, target).value();
+  EXPECT_EQ(on_butterfly.congestion, 2u);
+}
+
 // On a multibutterfly rows do not tell parallel links apart, ports do.
 TEST(Churn, CountsParallelLinksApart) {
   for (const char* protocol : {"minimum", "greedy", "disjoint"}) {

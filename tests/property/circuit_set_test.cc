@@ -34,7 +34,10 @@ void ExpectCountsEqualRecount(const CircuitSet& circuits) {
                                      network.next_row(link.stage, link.row, link.port)});
     const int expected = found == recount.end() ? 0 : found->second;
     ASSERT_EQ(circuits.load().on(link), static_cast<uint32_t>(expected));
-    most = std::max(most, expected);
+    // On a hypercube a circuit that keeps its row crosses no link.
+    const bool free = network.kind() == NetworkKind::kHypercube &&
+                      network.next_row(link.stage, link.row, link.port) == link.row;
+    if (!free) most = std::max(most, expected);
   }
   ASSERT_EQ(circuits.load().Congestion(), static_cast<uint32_t>(most));
 }

@@ -20,6 +20,7 @@ inline void ExpectSameRoute(const RouteResult& one, const RouteResult& other) {
   EXPECT_EQ(one.left_per_round, other.left_per_round);
   EXPECT_TRUE(one.requests_left == other.requests_left);
   EXPECT_TRUE(one.inputs_left == other.inputs_left);
+  EXPECT_EQ(one.passes_alone, other.passes_alone);
   EXPECT_TRUE(one.rounds_asked == other.rounds_asked);
   EXPECT_EQ(one.c, other.c);
   EXPECT_TRUE(one.buddies == other.buddies);

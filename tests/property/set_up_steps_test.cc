@@ -116,6 +116,26 @@ TEST(SetUpSteps, ProtocolsPayForTheirPasses) {
   const Permutation pi = PermutationByName("random", 64, 3).value();
   const RouteResult minimum = RoutePermutation("minimum", bb, pi).value();
   EXPECT_EQ(SetUpSteps(bb, minimum), 64u * 4 * 6);  // 4 log n a request, THEORY.md 2.5
+  // Where a direction has several ports, one request after the other too: on a dilated butterfly
+  // its one probe crosses log n links there and back, on a multibutterfly a packet reserves the
+  // path.
+  const auto minimum_of = [](NetworkKind kind, uint32_t rows, int multiplicity) {
+    const Network network =
+        Network::Make({.kind = kind, .rows = rows, .seed = 2, .multiplicity = multiplicity})
+            .value();
+    const Permutation random = PermutationByName("random", rows, 3).value();
+    return SetUpSteps(network, RoutePermutation("minimum", network, random).value());
+  };
+  EXPECT_EQ(minimum_of(NetworkKind::kDilatedButterfly, 64, 2), 64u * 2 * 6);
+  EXPECT_EQ(minimum_of(NetworkKind::kDilatedButterfly, 2, 1), 2u * 2 * 1);
+  EXPECT_EQ(minimum_of(NetworkKind::kMultibutterfly, 64, 2), 64u * 6);
+  // 32 reads, one after the other, log n links there and back.
+  const Network rb = NetworkOf(NetworkKind::kRandomlyWiredButterfly, 64);
+  const std::vector<Copies> copies = PlaceInTwoCopies(64, 32, 5);
+  std::vector<DataServerRequest> reads;
+  for (Row user = 0; user < 32; ++user) reads.push_back({user, copies[user]});
+  EXPECT_EQ(SetUpSteps(rb, RouteDataServerMinimum(rb, reads)->route), 32u * 2 * 6);
+
   const Network benes = NetworkOf(NetworkKind::kBenes, 64);
   EXPECT_EQ(SetUpSteps(benes, RoutePermutation("benes", benes, pi).value()), 12u);
 

@@ -117,6 +117,24 @@ TEST(ExpansionTheory, AcceptsWhatThePapersAccept) {
   EXPECT_NEAR(DeltaOfNeighbours(40, 24, 8), 1.0 / 33, 1e-12);
 }
 
+// For a small beta the logarithms of Fact 1 and Lemma 1 change their sign. beta alpha m neighbours
+// are never more than the m / 2 outputs of a side.
+TEST(ExpansionTheory, NeverAsksForMoreOutputsThanThereAre) {
+  const auto fact_1 = [](double d, double beta, double alpha) {
+    return 2 * alpha * beta < 1 &&
+           d > beta + 1 + (beta + 1 + std::log(2 * beta)) / std::log(1 / (2 * alpha * beta));
+  };
+  for (const double beta : {0.01, 0.05, 0.1, 0.13, 0.15, 0.5, 1.0, 2.5}) {
+    const double alpha = AlphaOfFact1(4, beta);
+    EXPECT_TRUE(fact_1(4, beta, alpha * (1 - 1e-9))) << beta;
+    EXPECT_FALSE(fact_1(4, beta, alpha * (1 + 1e-9))) << beta;
+    EXPECT_LE(2 * beta * AlphaOfConcentrators(4, beta), 1 + 1e-12) << beta;
+  }
+  EXPECT_NEAR(AlphaOfFact1(4, 0.1), 5, 1e-12);
+  EXPECT_NEAR(AlphaOfConcentrators(4, 0.05), 10, 1e-12);
+  EXPECT_LT(AlphaOfConcentrators(4, 0.1), 5);
+}
+
 TEST(ExpansionTheory, AcceptsNothingWhereAnInputHasTooFewLinks) {
   EXPECT_EQ(AlphaOfFact1(2, 1), 0);
   EXPECT_EQ(AlphaOfFact1(3, 2), 0);

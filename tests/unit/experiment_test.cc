@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "control/measure/experiment_file.h"
 #include "control/measure/measure.h"
 #include "control/measure/packets/md_c_queue.h"
+#include "control/measure/packets/packet_claims.h"
 #include "control/measure/packets/packet_point.h"
 #include "control/measure/packets/packet_tables.h"
 #include "control/measure/packets/slotted_cube.h"
@@ -50,6 +52,43 @@ TEST(MeanDelayMDc, HasTheValuesOfTheory) {
   for (const auto& [at, delay] : table) {
     EXPECT_NEAR(MeanDelayMDc(at.first, at.second), delay, 6e-6) << at.first << " " << at.second;
   }
+}
+
+TEST(MeanDelayMDc, IsNeverBelowTheBoundInClosedForm) {
+  // Exact for one server, Pollaczek-Khinchine.
+  EXPECT_NEAR(LeastDelayMDc(1, .999), 1 + .999 / .002, 1e-9);
+  EXPECT_NEAR(LeastDelayMDc(2, .9), 1 + 2.25 - .25, 1e-12);
+  EXPECT_EQ(LeastDelayMDc(256, .5), 1);
+  for (const int c : {1, 2, 4, 16, 64}) {
+    for (const double rho : {.1, .5, .9, .95}) {
+      EXPECT_LE(LeastDelayMDc(c, rho), MeanDelayMDc(c, rho) * (1 + 1e-7)) << c << " " << rho;
+    }
+  }
+}
+
+// The exact sum would take minutes at rho = 0.999, and hours at 1 - 1e-6.
+TEST(Prop2, IsComputedAtOnceCloseToSaturation) {
+  const Claim claim = *(*ClaimsNamed(PacketClaims(), {"prop2_lower_bound"}))[0];
+  const auto theory = [&](int d, double p, double rho) {
+    return claim.theory(
+        PacketPoint{.network = NetworkKind::kHypercube, .d = d, .p = p, .rho = rho});
+  };
+  const auto start = std::chrono::steady_clock::now();
+  for (const int d : {1, 2, 8}) {
+    for (const double p : {.25, .5, 1.}) {
+      for (const double rho : {.981, .999, 1 - 1e-6}) {
+        const double bound = theory(d, p, rho);
+        EXPECT_GE(bound, std::max(d * p, p)) << d << " " << p << " " << rho;
+        // More servers never make a packet wait longer: D(c) <= D(1) = 1 + rho / (2 (1 - rho)).
+        EXPECT_LE(bound, std::max(d * p, p * (1 + rho / (2 * (1 - rho))))) << d << " " << rho;
+      }
+    }
+  }
+  // D >= 1 + .999 / .004 - 1 / 4 for c = 2.
+  EXPECT_NEAR(theory(1, .5, .999), .5 * (1 + 249.75 - .25), 1e-6);
+  EXPECT_NEAR(theory(2, 1, .999), 1 + 124.875 - .375, 1e-6);
+  EXPECT_NEAR(theory(8, 1, .999), 8, 1e-9) << "1 + 1.951 - .498 is below d p";
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
 TEST(SlottedCube, HasTheDelaysOfTheory) {

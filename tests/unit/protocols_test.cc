@@ -169,6 +169,38 @@ TEST(Protocols, RouteOnTopOfTheCircuitsThatStay) {
   EXPECT_EQ(circuits.size(), 1u);
 }
 
+// By hand, dimension 1 first. 0 -> 0 and 1 -> 0 -> 0 -> 4 both stand in row 0 while dimension 2 is
+// crossed, but only links to another row are links of the cube.
+TEST(Protocols, CountNoLinkOfAHypercubeWhereAPathKeepsItsRow) {
+  const Network cube = Make(NetworkKind::kHypercube, 8);
+  const RouteResult routed =
+      RoutePermutation("greedy", cube, Permutation{0, 4, 1, 2, 3, 5, 6, 7}).value();
+  EXPECT_EQ(routed.congestion, 1u);
+  // 1 -> 4, 2 -> 1, 3 -> 2 and 4 -> 3 change the row in dimension 1, two of them in dimension 2,
+  // two in dimension 3. Each dimension has 8 links.
+  EXPECT_EQ(routed.stage_load, (std::vector<std::vector<uint32_t>>{{4, 4}, {6, 2}, {6, 2}}));
+  const RouteResult still =
+      RoutePermutation("greedy", cube, PermutationByName("identity", 8, 0).value()).value();
+  EXPECT_EQ(still.congestion, 0u);
+  EXPECT_EQ(still.stage_congestion, (std::vector<uint32_t>{0, 0, 0}));
+
+  LinkLoad load(cube);
+  const LinkCapacity one{.every_link = 1, .of_link = {}};
+  const Tag stays = GreedyTag(cube, 0, 0), crosses = GreedyTag(cube, 1, 4);
+  load.Add(0, stays);
+  EXPECT_FALSE(FirstFullLink(one, load, cube, 1, crosses).has_value());
+  load.Add(1, crosses);
+  EXPECT_EQ(load.on({1, 0, 0}), 2u) << "both pass there";
+  EXPECT_EQ(load.Congestion(), 1u);
+  EXPECT_EQ(load.StageCongestion(), (std::vector<uint32_t>{1, 0, 1}));
+  EXPECT_EQ(load.MaxOnPath(0, stays), 0u);
+  EXPECT_EQ(load.MaxOnPath(1, crosses), 1u);
+  // 1 -> 0 -> 0 -> 0 shares the link from 1 to 0 with it.
+  EXPECT_EQ(FirstFullLink(one, load, cube, 1, stays), cube.link_index({0, 1, 0}));
+  // The same on top of the circuits that stay.
+  EXPECT_EQ(RoutePermutation("greedy", load, {{2, 0}}).value().congestion, 1u);
+}
+
 TEST(Protocols, RefuseWrongRequestsNamingThem) {
   const Network b = Make(NetworkKind::kButterfly, 8);
   const LinkLoad empty(b);

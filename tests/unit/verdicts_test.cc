@@ -88,6 +88,21 @@ TEST(Claims, BoundsFailOnTheWrongSideOnly) {
   EXPECT_EQ(VerdictOf("prop13_lower_bound", low), Verdict::kFail);
 }
 
+// A run of a few seeds must not wait for a figure that it does not need.
+TEST(Claims, TheoryIsNotComputedWhereTooFewSeedsGiveNoVerdict) {
+  const PacketPoint point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  int computed = 0;
+  Claim claim = Named("prop13_lower_bound");
+  claim.theory = [&](const Point&) { return ++computed, 1.25; };
+  Measurement m = Measured(point, 1.4, 1.44);
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  EXPECT_EQ(Check(claim, m).theory, 1.25);
+  EXPECT_EQ(computed, 2);
+  m.trials.resize(9);
+  EXPECT_EQ(Check(claim, m).reason, "9 seeds are too few for a verdict, which takes 10");
+  EXPECT_EQ(computed, 2);
+}
+
 TEST(Claims, EqualitiesFailOnBothSides) {
   const PacketPoint point{
       .network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};  // T = .75

@@ -69,23 +69,25 @@ ClaimResult Examine(const Claim& claim, const Measurement& measurement) {
                      .above_zero = claim.above_zero};
   if (!result.reason.empty()) return result;
   Reading reading = claim.measured(measurement);
-  result.theory = claim.theory(measurement.point);
   result.measured = reading.value;
   result.trials = reading.trials;
   result.ci95 = reading.HalfWidth95();
   result.tail = std::move(reading.tail);
   result.interval = std::move(reading.interval);
   result.all = std::move(reading.all);
-  // Sums of fractions are exact to some 1e-12.
-  result.slack =
-      1e-10 * std::max(1.0, std::abs(result.theory)) + claim.tolerance * std::abs(result.theory);
   result.reason = claim.vacuous && reading.trials > 0 ? claim.vacuous(measurement.point) : "";
   if (!result.reason.empty()) {
     result.verdict = Verdict::kVacuous;
-    return result;
+  } else {
+    result.reason = std::isfinite(reading.value) ? reading.doubt : "no trial measured it";
+    result.open = result.reason.empty();
   }
-  result.reason = std::isfinite(reading.value) ? reading.doubt : "no trial measured it";
-  result.open = result.reason.empty();
+  // Computing theory can take seconds.
+  if (!reading.doubt.empty() && result.verdict != Verdict::kVacuous) return result;
+  result.theory = claim.theory(measurement.point);
+  // Sums of fractions are exact to some 1e-12.
+  result.slack =
+      1e-10 * std::max(1.0, std::abs(result.theory)) + claim.tolerance * std::abs(result.theory);
   return result;
 }
 

@@ -37,10 +37,13 @@ double ButterflyQueue(const PacketPoint& x) {
 std::vector<Claim> GreedyClaims() {
   return {
       {"prop2_lower_bound",
-       "T >= max{dp, p D(2^d; rho)}, D the mean delay of M/D/2^d (1 is used for D where d > 8)",
+       "T >= max{dp, p D(2^d; rho)}, D the mean delay of M/D/c, c = 2^d (for d > 8 and for rho > "
+       "0.98 a lower bound is used for D: 1 + rho / (2c (1 - rho)) - (c - 1) / (2c), at least 1)",
        "Stamoulis & Tsitsiklis, Proposition 2", Relation::kAtLeast, ContinuousCube,
        [](const PacketPoint& x) {
-         const double queue = x.d <= 8 ? MeanDelayMDc(1 << x.d, x.rho) : 1;
+         const bool exact = x.d <= 8 && x.rho <= kMostExactRho;
+         const double queue =
+             exact ? MeanDelayMDc(1 << x.d, x.rho) : LeastDelayMDc(1 << x.d, x.rho);
          return std::max(x.d * x.p, x.p * queue);
        },
        Delay},

@@ -41,4 +41,8 @@ double MeanDelayMDc(int c, double rho) {
   return mean / (c * rho);
 }
 
+double LeastDelayMDc(int c, double rho) {
+  return std::max(1.0, 1 + rho / (2 * c * (1 - rho)) - (c - 1) / (2.0 * c));
+}
+
 }  // namespace bfly::control
