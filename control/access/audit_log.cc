@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +26,7 @@ constexpr std::chrono::seconds kCountEvery{1};
 
 absl::StatusOr<int> OpenFile(const std::string& path) {
   // A link in a directory that others may write to could lead to any file.
-  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
+  const int fd = open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
   if (fd < 0)
     return absl::PermissionDeniedError(
         absl::StrCat("audit: cannot open ", path, ": ", std::strerror(errno)));
@@ -33,6 +36,21 @@ absl::StatusOr<int> OpenFile(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat("audit: ", path, " is not a plain file"));
   }
   return fd;
+}
+
+// Returns how many of the `size` bytes of the file are whole lines. A machine that went down in the
+// middle of a line left a part of it at the end.
+uint64_t BytesOfWholeLines(int fd, uint64_t size) {
+  std::array<char, 4096> block;
+  for (uint64_t end = size; end > 0;) {
+    const uint64_t bytes = std::min<uint64_t>(end, block.size());
+    const ssize_t got = pread(fd, block.data(), bytes, static_cast<off_t>(end - bytes));
+    if (got != static_cast<ssize_t>(bytes)) return size;
+    const size_t last = std::string_view(block.data(), bytes).rfind('\n');
+    if (last != std::string_view::npos) return end - bytes + last + 1;
+    end -= bytes;
+  }
+  return 0;
 }
 
 std::string TimeText(std::chrono::system_clock::time_point time) {
@@ -75,12 +93,18 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
   if (!fd.ok()) return fd.status();
   struct stat info {};
   fstat(*fd, &info);
-  return std::unique_ptr<AuditLog>(
-      new AuditLog(path, *fd, static_cast<uint64_t>(info.st_size), max_file));
+  const auto size = static_cast<uint64_t>(info.st_size);
+  const uint64_t whole = BytesOfWholeLines(*fd, size);
+  const bool cut = whole != size && ftruncate(*fd, static_cast<off_t>(whole)) == 0;
+  return std::unique_ptr<AuditLog>(new AuditLog(path, *fd, cut ? whole : size, cut, max_file));
 }
 
-AuditLog::AuditLog(std::string path, int fd, uint64_t size, uint64_t max_file)
+AuditLog::AuditLog(std::string path, int fd, uint64_t size, bool cut, uint64_t max_file)
     : path_(std::move(path)), max_file_(max_file), fd_(fd), size_(size) {
+  if (cut) {
+    lost_ = 1;
+    lost_why_ = "the process or the machine ended while it was written";
+  }
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -170,7 +194,8 @@ bool AuditLog::Append(const std::string& line) {
 }
 
 void AuditLog::BeginNewFile() {
-  if (std::rename(path_.c_str(), absl::StrCat(path_, ".1").c_str()) != 0) return;
+  // The file is not there if it could be renamed and then no new one could be opened.
+  if (std::rename(path_.c_str(), absl::StrCat(path_, ".1").c_str()) != 0 && errno != ENOENT) return;
   const absl::StatusOr<int> fd = OpenFile(path_);
   if (!fd.ok()) return;
   close(fd_);

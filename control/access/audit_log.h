@@ -46,7 +46,8 @@ class AuditLog {
   static constexpr uint64_t kMaxFile = 64 << 20;
   static constexpr int kRefusedLines = 10;  // a caller (Caller::who)
 
-  // Appends to the file, which only its owner and its group may read. Once it has kMaxFile bytes it
+  // Appends to the file, which only its owner and its group may read. A last line that was not
+  // written to its end is cut off and counted as lost. Once it has kMaxFile bytes it
   // becomes PATH.1, in place of the PATH.1 before, and a new file begins. PERMISSION_DENIED: it
   // cannot be opened. INVALID_ARGUMENT: it is not a plain file.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
@@ -57,7 +58,8 @@ class AuditLog {
   void Write(AuditEntry entry);
 
  private:
-  AuditLog(std::string path, int fd, uint64_t size, uint64_t max_file);
+  // `cut`: a part of a line was cut off the end of the file.
+  AuditLog(std::string path, int fd, uint64_t size, bool cut, uint64_t max_file);
   void Run();
   // What follows is for thread_.
 

@@ -117,7 +117,8 @@ void Adoption::MoveTo(const std::shared_ptr<DataPlane>& found) {
 
 void Adoption::TakeOver(const v1::Topology& topology, const v1::PortChanges& changes,
                         const DataPlanes& found) {
-  auto intent = MakeIntent(topology, options_.run_directory, options_.caller, found, 0);
+  auto intent = MakeIntent(topology, options_.run_directory, options_.caller, found,
+                           intent_.last_circuit_id());
   v1::Event event;
   v1::TopologyEvent& what = *event.mutable_topology();
   what.set_fabric(topology.name());

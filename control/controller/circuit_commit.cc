@@ -21,8 +21,10 @@ void CircuitCommit::CommitTogether(const std::vector<Plan*>& plans) {
   };
   absl::Status status = Commit(execute);
   // The data plane restarted, or somebody else changed it, since the controller last looked at it.
-  if (absl::IsAborted(status) || absl::IsFailedPrecondition(status)) {
+  bool refused = absl::IsAborted(status) || absl::IsFailedPrecondition(status);
+  if (refused) {
     status = reconcile_();
+    refused = !status.ok();
     status = status.ok() ? Commit(execute) : AtIngress(absl::UnavailableError(status.message()));
   }
   if (status.ok()) return;
@@ -31,8 +33,13 @@ void CircuitCommit::CommitTogether(const std::vector<Plan*>& plans) {
     for (Plan* plan : plans) CommitTogether({plan});
     return;
   }
-  const absl::Status failed(IsUnreachable(status) ? absl::StatusCode::kUnavailable : status.code(),
-                            absl::StrCat(status.message(), "; nothing was changed"));
+  const bool silent = IsUnreachable(status);
+  const absl::Status failed(
+      silent ? absl::StatusCode::kUnavailable : status.code(),
+      absl::StrCat(status.message(), silent && !refused
+                                         ? "; it may have been done there, and is undone as soon "
+                                           "as the data plane answers"
+                                         : "; nothing was changed"));
   for (Plan* plan : plans) plan->status = failed;
 }
 

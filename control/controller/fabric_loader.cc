@@ -123,7 +123,7 @@ bool FabricLoader::ResumeKept(const v1::AgentState& held) {
 
 bool FabricLoader::ResumeLeft(const v1::Topology& topology) {
   std::optional<v1::KeptIntent> resumed;
-  auto intent = MakeResumed(topology, 0, resumed);
+  auto intent = MakeResumed(topology, intent_.last_circuit_id(), resumed);
   if (!intent.ok()) {
     NoteFailed(topology.name(), absl::StrCat("cannot be resumed: ", intent.status().message()));
     return false;

@@ -21,6 +21,8 @@ constexpr milliseconds kLookAgain{10};
 constexpr milliseconds kAfterError{1'000};
 // It rests so many times as long as it wrote, so that it takes at most a fifth of a CPU.
 constexpr int kRest = 4;
+// More set-ups than there can be between two writes of a store that works.
+constexpr uint64_t kSetUpsAhead = 1 << 22;
 
 }  // namespace
 
@@ -31,6 +33,7 @@ IntentKeeper::IntentKeeper(LoadedIntent& intent, Store& store, EventLog& events)
     Learn(record.status());
   } else if (record->has_value()) {
     kept_ = SummaryOf(**record, store_.path());
+    intent_.SkipCircuitIds((*record)->state.last_circuit_id());
   }
   intent_.WatchFromStart(this);
   thread_ = std::thread([this] { Run(); });
@@ -45,7 +48,11 @@ IntentKeeper::~IntentKeeper() {
   thread_.join();
   intent_.Unwatch(this);
   const std::lock_guard writing(writing_);
-  if (intent_.changes() != written_) Write(/*loaded=*/true, /*surely=*/true);
+  if (intent_.is_loaded()) {
+    Write(Moment::kControllerEnds, /*surely=*/true);
+  } else {
+    WriteEnd();
+  }
 }
 
 std::optional<v1::KeptIntent> IntentKeeper::kept() const {
@@ -69,6 +76,10 @@ absl::StatusOr<std::optional<FabricRecord>> IntentKeeper::ReadRecord() {
 
 absl::StatusOr<std::optional<v1::KeptIntent>> IntentKeeper::RestoreInto(Intent& intent,
                                                                         uint64_t most_objects) {
+  {
+    const std::lock_guard writing(writing_);
+    WriteEnd();
+  }
   const auto record = ReadRecord();
   if (!record.ok()) return record.status();
   if (!record->has_value()) return std::optional<v1::KeptIntent>();
@@ -87,14 +98,15 @@ absl::StatusOr<std::optional<LeftFabric>> IntentKeeper::LeftLoaded() {
 
 std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) {
   const std::lock_guard writing(writing_);
+  WriteEnd();
   std::optional<v1::KeptIntent> before = kept();
   if (intent_.is_loaded()) {
-    Write(/*loaded=*/false, /*surely=*/true);
+    Write(Moment::kUnloaded, /*surely=*/true);
     before = SummaryOf(intent_.now(), store_.path());
     if (!IsWorthKeeping(intent_.now()) || store_.path().empty()) before.reset();
   }
   if (before.has_value() && !IsWorthKeeping(*before)) before.reset();
-  const std::string state = StateOf(*next, /*loaded=*/true).SerializeAsString();
+  const std::string state = StateOf(*next, /*loaded=*/true, kSetUpsAhead).SerializeAsString();
   const absl::Status begun = store_.Begin(NameForStore(next->topology), state, before.has_value());
   Learn(begun);
   if (!begun.ok()) before.reset();
@@ -113,26 +125,49 @@ void IntentKeeper::Resume(std::unique_ptr<Intent> next) {
     return CircuitChange{.install = intent.state.circuits(), .remove = {}};
   });
   SetKept(std::nullopt);
-  Write(/*loaded=*/true, /*surely=*/true);
+  Write(Moment::kRunning, /*surely=*/true);
 }
 
 void IntentKeeper::End() {
   const std::lock_guard writing(writing_);
   const Intent& last = intent_.now();
-  std::optional<v1::KeptIntent> kept;
   if (!last.circuits_known) {
-    // The store has what the controller before this one knew.
-    const auto record = ReadRecord();
-    if (record.ok() && record->has_value()) kept = SummaryOf(**record, store_.path());
+    ending_ = [this] { return EndKept(); };
   } else if (!IsWorthKeeping(last)) {
-    Learn(store_.Begin(NameForStore(last.topology)));
-    written_state_.clear();
-  } else if (Write(/*loaded=*/false, /*surely=*/true) && !store_.path().empty()) {
-    kept = SummaryOf(last, store_.path());
+    ending_ = [this, name = NameForStore(last.topology)] { return store_.Begin(name); };
+  } else {
+    ending_ = [this, change = ChangeTo(StateOf(last, /*loaded=*/false), TakePending()),
+               kept = SummaryOf(last, store_.path())] {
+      absl::Status status = store_.Keep(change);
+      if (status.ok() && !store_.path().empty()) SetKept(kept);
+      return status;
+    };
   }
+  written_state_.clear();
   intent_.Replace(nullptr);
-  SetKept(std::move(kept));
   written_ = intent_.changes();
+  SetKept(std::nullopt);
+  WriteEnd();
+}
+
+bool IntentKeeper::WriteEnd() {
+  // Data planes that answer late may have brought another fabric.
+  if (intent_.changes() != written_) ending_ = nullptr;
+  if (ending_ == nullptr) return true;
+  const absl::Status status = ending_();
+  Learn(status);
+  if (status.ok()) ending_ = nullptr;
+  return status.ok();
+}
+
+absl::Status IntentKeeper::EndKept() {
+  const auto record = ReadRecord();
+  if (!record.ok() || !record->has_value()) return record.status();
+  SetKept(SummaryOf(**record, store_.path()));
+  v1::AgentState state = (*record)->state;
+  state.set_loaded(false);
+  state.clear_circuits();
+  return store_.Keep({.state = state.SerializeAsString()});
 }
 
 void IntentKeeper::SetKept(std::optional<v1::KeptIntent> kept) {
@@ -158,13 +193,16 @@ void IntentKeeper::OnChange(const CircuitChange& change) {
   }
 }
 
-bool IntentKeeper::Write(bool loaded, bool surely) {
+bool IntentKeeper::Write(Moment moment, bool surely) {
+  ending_ = nullptr;  // a fabric is loaded
   const uint64_t changes = intent_.changes();
   v1::AgentState state;
   bool known = false;
   const auto read = [&](const Intent& intent) {
     known = intent.circuits_known;
-    if (known) state = StateOf(intent, loaded);
+    if (!known) return;
+    state =
+        StateOf(intent, moment != Moment::kUnloaded, moment == Moment::kRunning ? kSetUpsAhead : 0);
   };
   const bool could_read = surely ? intent_.Read(read).ok() : intent_.TryRead(read);
   if (!could_read || !known) return false;
@@ -174,16 +212,13 @@ bool IntentKeeper::Write(bool loaded, bool surely) {
   return status.ok();
 }
 
-absl::Status IntentKeeper::Put(const v1::AgentState& state) {
-  Pending pending;
-  {
-    const std::lock_guard lock(mutex_);
-    std::swap(pending, pending_);
-  }
+IntentKeeper::Pending IntentKeeper::TakePending() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(pending_, {});
+}
+
+KeptChange IntentKeeper::ChangeTo(const v1::AgentState& state, const Pending& pending) {
   KeptChange change{.state = state.SerializeAsString(), .forget_circuits = pending.forget};
-  if (!change.forget_circuits && pending.circuits.empty() && change.state == written_state_) {
-    return absl::OkStatus();
-  }
   change.circuits.reserve(pending.circuits.size());
   for (const auto& [input, circuit] : pending.circuits) {
     v1::AgentCircuit message;
@@ -194,6 +229,15 @@ absl::Status IntentKeeper::Put(const v1::AgentState& state) {
       if (circuit.object.has_value()) message.set_object(*circuit.object);
     }
     change.circuits.emplace_back(input, circuit.stands ? message.SerializeAsString() : "");
+  }
+  return change;
+}
+
+absl::Status IntentKeeper::Put(const v1::AgentState& state) {
+  Pending pending = TakePending();
+  KeptChange change = ChangeTo(state, pending);
+  if (!change.forget_circuits && change.circuits.empty() && change.state == written_state_) {
+    return absl::OkStatus();
   }
   absl::Status status = store_.Keep(change);
   if (status.ok()) {
@@ -237,9 +281,12 @@ void IntentKeeper::Run() {
     }
     wait = kLook;
     const std::lock_guard writing(writing_);
-    if (intent_.changes() == written_) continue;
+    if (intent_.changes() == written_) {
+      if (!WriteEnd()) wait = kAfterError;
+      continue;
+    }
     const auto begin = Clock::now();
-    const bool written = Write(/*loaded=*/true, /*surely=*/false);
+    const bool written = Write(Moment::kRunning, /*surely=*/false);
     const Clock::duration rest = kRest * (Clock::now() - begin);
     wait = written             ? std::max<Clock::duration>(kLook, rest)
            : problem().empty() ? kLookAgain

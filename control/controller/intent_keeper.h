@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,7 +34,7 @@ struct LeftFabric {
 
 class IntentKeeper final : public CircuitListener {
  public:
-  // Nothing may be loaded yet.
+  // Nothing may be loaded yet. Circuit ids that the store says were given are not given again.
   IntentKeeper(LoadedIntent& intent, Store& store, EventLog& events);
   // Writes what is committed.
   ~IntentKeeper() override;
@@ -56,7 +57,8 @@ class IntentKeeper final : public CircuitListener {
   std::optional<v1::KeptIntent> Begin(std::unique_ptr<Intent> next);
   // `next`, into which everything was brought back, is the loaded fabric now.
   void Resume(std::unique_ptr<Intent> next);
-  // No fabric is loaded any more. What the last one was is kept.
+  // No fabric is loaded any more. What the last one was is kept. If the store cannot be written, it
+  // is written later.
   void End();
 
   void OnFabric(std::shared_ptr<const Network> network,
@@ -70,6 +72,9 @@ class IntentKeeper final : public CircuitListener {
     std::optional<uint64_t> object = {};
     bool stands = false;
   };
+  // When the store is written. While the fabric runs, circuits may get ids that the store does not
+  // hear of before the controller is killed.
+  enum class Moment { kRunning, kControllerEnds, kUnloaded };
   struct Pending {
     bool forget = false;  // the circuits in the store are of another fabric, or nobody knows
     std::unordered_map<Row, PendingCircuit> circuits;
@@ -80,9 +85,15 @@ class IntentKeeper final : public CircuitListener {
 
   // Returns false if nothing can be written now: something is uncommitted and not `surely`, or the
   // circuits are not known yet.
-  bool Write(bool loaded, bool surely);
+  bool Write(Moment moment, bool surely);
   absl::Status Put(const v1::AgentState& state);
+  Pending TakePending();
+  static KeptChange ChangeTo(const v1::AgentState& state, const Pending& pending);
   void PutBack(Pending unwritten);
+  // Writes ending_. Returns false if that is yet to be done.
+  bool WriteEnd();
+  // Writes that the fabric of the store is not loaded any more, and leaves its circuits there.
+  absl::Status EndKept();
   void Learn(const absl::Status& status);
   void SetKept(std::optional<v1::KeptIntent> kept);
   absl::StatusOr<std::optional<FabricRecord>> ReadRecord();
@@ -94,6 +105,8 @@ class IntentKeeper final : public CircuitListener {
   std::mutex writing_;         // guards what follows; it is held while the store writes
   uint64_t written_ = 0;       // changes of the intent that are in the store
   std::string written_state_;  // what the store has
+  // Writes that the last fabric ended; null: the store knows it.
+  std::function<absl::Status()> ending_;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

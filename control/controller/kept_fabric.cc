@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bfly/v1/data_server.pb.h"
+#include "control/agent/sources.h"
 #include "control/controller/agent_answers.h"
 #include "control/controller/changed_ports.h"
 #include "control/controller/faults.h"
@@ -80,10 +81,11 @@ absl::Status Misfit(absl::string_view what, const absl::Status& why) {
 
 }  // namespace
 
-v1::AgentState StateOf(const Intent& intent, bool loaded) {
+v1::AgentState StateOf(const Intent& intent, bool loaded, uint64_t set_ups_ahead) {
   v1::AgentState state;
   state.set_loaded(loaded);
   state.set_boot_id(intent.whole_at);
+  state.set_last_circuit_id(intent.state.last_id() + set_ups_ahead * intent.state.network().rows());
   *state.mutable_topology() = intent.topology;
   *state.mutable_link_changes() = intent.link_changes;
   if (intent.port_changes.ByteSizeLong() != 0) {
@@ -182,8 +184,12 @@ absl::Status Restore(const FabricRecord& record, const std::string& path, uint64
                     circuit.has_object() ? std::optional(circuit.object()) : std::nullopt);
     if (!status.ok()) return Misfit(absl::StrCat("circuit ", circuit.id()), status);
   }
-  const auto& sources = record.state.sources();
-  state.SetTraffic(Traffic({sources.begin(), sources.end()}));
+  const auto& messages = record.state.sources();
+  const std::vector<v1::TrafficSource> sources(messages.begin(), messages.end());
+  const auto fitting =
+      ToSourceConfigs(sources, state.network().rows(), intent.topology.max_frame_bytes());
+  if (!fitting.ok()) return Misfit("traffic", fitting.status());
+  state.SetTraffic(Traffic(sources));
   if (record.state.has_schedule()) intent.schedule = record.state.schedule();
   intent.link_changes = record.state.link_changes();
   intent.port_changes = record.state.port_changes();

@@ -22,8 +22,9 @@ struct FabricRecord {
   std::vector<std::string> placements;
 };
 
-// The state without its circuits.
-v1::AgentState StateOf(const Intent& intent, bool loaded);
+// The state without its circuits. It says that the ids of the next `set_ups_ahead` circuits are
+// given already.
+v1::AgentState StateOf(const Intent& intent, bool loaded, uint64_t set_ups_ahead = 0);
 // DATA_LOSS: the bytes in the file `path` are not what a controller kept.
 absl::StatusOr<FabricRecord> ToRecord(const KeptFabric& kept, const std::string& path);
 
@@ -37,7 +38,7 @@ bool IsWorthKeeping(const Intent& intent);
 // Brings everything back into an intent of the same network that is as MakeIntent made it. There
 // may be `most_objects`.
 // FAILED_PRECONDITION: the record is of another fabric, or the topology has no room for it any
-// more.
+// more, such as for the frames of a source.
 absl::Status Restore(const FabricRecord& record, const std::string& path, uint64_t most_objects,
                      Intent& intent);
 

@@ -50,7 +50,7 @@ absl::Status CheckWhole(const Intent& intent) {
   for (const auto& plane : intent.planes) names.push_back(plane->name());
   return absl::FailedPreconditionError(
       absl::StrCat("the loaded fabric is split over the data planes ", absl::StrJoin(names, ", "),
-                   ", and a packet algorithm runs on the workers of one; load a topology with one "
+                   ", and a step program runs on the workers of one; load a topology with one "
                    "data plane, or "
                    "run the algorithm on the topology file without --in-band"));
 }

@@ -86,17 +86,21 @@ void ScheduleControl::Look() {
   if (!NeedsLook()) return;
   const std::lock_guard change(intent_.change_lock());
   const SharedNetwork network = LoadedNetwork();
-  if (!IsOf(network)) {
-    // Another fabric is loaded, or none.
-    const std::lock_guard lock(mutex_);
-    if (running_ != nullptr) Note(v1::ScheduleEvent::ENDED, running_->routed);
-    running_.reset();
-    unsure_ = false;
-    network_ = nullptr;
-  }
+  if (!IsOf(network)) Forget();
   if (network == nullptr || !intent_.CheckUsable().ok()) return;
   const Deadline deadline = Deadline::clock::now() + kLookTime;
-  const absl::Status status = IsOf(network) ? KeepInStep(deadline) : Adopt(deadline);
+  Tell(IsOf(network) ? KeepInStep(deadline) : Adopt(deadline, /*begin_kept=*/true));
+}
+
+void ScheduleControl::Forget() {
+  const std::lock_guard lock(mutex_);
+  if (running_ != nullptr) Note(v1::ScheduleEvent::ENDED, running_->routed);
+  running_.reset();
+  unsure_ = false;
+  network_ = nullptr;
+}
+
+void ScheduleControl::Tell(const absl::Status& status) {
   if (!status.ok() && status.message() != told_problem_) {
     options_.events->Note(v1::Event::WARNING, absl::StrCat("schedule: ", status.message()));
   }
@@ -111,11 +115,22 @@ ScheduleClient& ScheduleControl::ingress() {
   return *client_;
 }
 
-absl::Status ScheduleControl::Adopt(Deadline deadline) {
+absl::Status ScheduleControl::CompareFirst(Deadline deadline, bool begin_kept) {
+  absl::Status status = intent_.CheckLoaded();
+  if (!status.ok() || IsOf(intent_.now().state.shared_network())) return status;
+  Forget();
+  status = intent_.CheckUsable();
+  if (status.ok()) status = Adopt(deadline, begin_kept);
+  if (!IsOf(intent_.now().state.shared_network())) return status;
+  Tell(status);  // a schedule that was kept and does not fit any more holds up no other
+  return absl::OkStatus();
+}
+
+absl::Status ScheduleControl::Adopt(Deadline deadline, bool begin_kept) {
   const auto held = ingress().Get(/*slots=*/true, /*counters=*/false, deadline);
   if (!held.ok()) return held.status();
   const bool runs = held->has_running();
-  if (!runs && intent_.now().schedule.has_value()) return BeginKept(deadline);
+  if (!runs && begin_kept && intent_.now().schedule.has_value()) return BeginKept(deadline);
   if (runs) Keep(held->running().schedule());
   const std::lock_guard lock(mutex_);
   network_ = LoadedNetwork();
@@ -214,23 +229,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::DryRun(const v1::Schedule& s
     return absl::ResourceExhaustedError(
         "another dry run of a schedule chooses its paths; ask again when it has ended");
   }
-  std::shared_ptr<const Network> network;
-  std::optional<Links> links;
-  std::optional<LinkLoad> load;
-  absl::Status led_back;
-  const absl::Status read = intent_.Read([&](const Intent& intent) {
-    led_back = CheckWayBack(schedule, intent);
-    network = intent.state.shared_network();
-    links.emplace(intent.state.links());
-    load.emplace(intent.state.load());
-  });
-  if (!read.ok()) return read;
-  if (!led_back.ok()) return led_back;
-  const auto routed = RouteSchedule(schedule, *links, *load, interrupt);
-  if (!routed.ok()) return AtSchedule(routed.status());
-  v1::ScheduleStatus status;
-  FillPaths(*routed, network->rows(), &status);
-  return status;
+  return RouteDryRun(schedule, intent_, interrupt);
 }
 
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartScheduleRequest& request,
@@ -241,10 +240,9 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
   if (request.dry_run()) return DryRun(schedule, request.election_id(), interrupt);
   const auto change = intent_.BeginChange(request.election_id(), deadline);
   if (!change.ok()) return change.status();
-  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  if (absl::Status known = CompareFirst(deadline, /*begin_kept=*/true); !known.ok()) return known;
   const FabricState& state = intent_.now().state;
-  const bool same = IsOf(state.shared_network());
-  if (!request.replace() && same && running_ != nullptr) {
+  if (!request.replace() && running_ != nullptr) {
     return absl::FailedPreconditionError("a schedule runs; stop it, or start with replace");
   }
   if (absl::Status led_back = CheckWayBack(schedule, intent_.now()); !led_back.ok()) {
@@ -263,8 +261,6 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
                                                             .repair_from = {}});
   pushed = Push(*next, deadline);
   const std::lock_guard lock(mutex_);
-  if (!same) running_.reset();
-  network_ = state.shared_network();
   unsure_ = !pushed.ok();
   if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
   Note(running_ != nullptr ? v1::ScheduleEvent::REPLACED : v1::ScheduleEvent::STARTED,
@@ -276,10 +272,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
 }
 
 absl::Status ScheduleControl::CheckRuns() {
-  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
-  if (!IsOf(intent_.now().state.shared_network()) || running_ == nullptr) {
-    return absl::FailedPreconditionError("no schedule runs");
-  }
+  if (running_ == nullptr) return absl::FailedPreconditionError("no schedule runs");
   return intent_.CheckUsable();
 }
 
@@ -288,6 +281,7 @@ absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t elec
                                                                    const Interrupt& interrupt) {
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
+  if (absl::Status known = CompareFirst(deadline, /*begin_kept=*/true); !known.ok()) return known;
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
   const FabricState& state = intent_.now().state;
   const auto next = std::make_shared<Running>(*running_);
@@ -318,10 +312,19 @@ absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t elec
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, Deadline deadline) {
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
+  if (absl::Status known = CompareFirst(deadline, /*begin_kept=*/false); !known.ok()) return known;
+  v1::ScheduleStatus last;
+  if (running_ == nullptr && intent_.now().schedule.has_value()) {
+    last.set_rows(intent_.now().state.network().rows());
+    *last.mutable_schedule() = *intent_.now().schedule;
+    Keep(std::nullopt);
+    options_.events->Note(v1::Event::INFO, "schedule: the one that was kept ended unbegun");
+    return last;
+  }
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
   auto held = ingress().Get(/*slots=*/false, /*counters=*/true, deadline);
   if (!held.ok()) return held.status();
-  v1::ScheduleStatus last = std::move(*held->mutable_counters());
+  last = std::move(*held->mutable_counters());
   FillPaths(running_->routed, intent_.now().state.network().rows(), &last);
   last.set_repairs(running_->repairs);
   const absl::Status status = ingress().Stop(deadline);
@@ -339,16 +342,6 @@ std::map<RowPair, std::set<Tag>> ScheduleControl::TagsOfPairs(const std::set<Row
   const SharedNetwork network = LoadedNetwork();
   const SharedRunning running = RunningOn(network);
   return running == nullptr ? std::map<RowPair, std::set<Tag>>() : TagsOf(running->routed, pairs);
-}
-
-void ScheduleControl::Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed) {
-  v1::Event event;
-  event.set_severity(v1::Event::INFO);
-  v1::ScheduleEvent& what = *event.mutable_schedule();
-  what.set_change(change);
-  what.set_slots(static_cast<uint32_t>(routed.slots.size()));
-  what.set_protocol(routed.protocol);
-  options_.events->Add(std::move(event));
 }
 
 absl::StatusOr<v1::GetScheduleResponse> ScheduleControl::Get(Deadline deadline) {

@@ -19,6 +19,7 @@
 #include "bfly/v1/schedules.pb.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/schedule_client.h"
+#include "control/controller/schedule_message.h"
 #include "control/events/event_log.h"
 #include "control/intent/slot_paths.h"
 
@@ -71,8 +72,12 @@ class ScheduleControl {
   bool NeedsLook();
   // These need the change lock.
   ScheduleClient& ingress();
-  // Takes over the schedule that the data plane runs, or begins the one that was kept.
-  absl::Status Adopt(Deadline deadline);
+  // A change must know what runs on the loaded fabric, also if no look at it came yet.
+  // FailedPrecondition: no fabric is loaded. Unavailable: a data plane of it cannot be used.
+  absl::Status CompareFirst(Deadline deadline, bool begin_kept);
+  // Takes over the schedule that the data plane runs. If it runs none, begins the one that was
+  // kept.
+  absl::Status Adopt(Deadline deadline, bool begin_kept);
   absl::Status BeginKept(Deadline deadline);
   // The intent has this schedule from now on; nothing: none.
   void Keep(std::optional<v1::Schedule> schedule);
@@ -81,7 +86,13 @@ class ScheduleControl {
   void RepairFaults();
   absl::Status CheckRuns();  // FailedPrecondition: no schedule runs
   absl::Status Push(const Running& running, Deadline deadline);
-  void Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed);
+  void Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed) {
+    options_.events->Add(ScheduleEventOf(change, routed));
+  }
+  // Adds an event of a problem that is not the last one.
+  void Tell(const absl::Status& status);
+  // The fabric that was compared is not the loaded one any more.
+  void Forget();
   // Also without the change lock.
   bool IsOf(const SharedNetwork& network);
   // The schedule that runs on this network; null if none runs.

@@ -45,4 +45,14 @@ RoutedSchedule RoutedScheduleOf(const v1::AgentScheduleRequest& held, const Fabr
   return routed;
 }
 
+v1::Event ScheduleEventOf(v1::ScheduleEvent::Change change, const RoutedSchedule& routed) {
+  v1::Event event;
+  event.set_severity(v1::Event::INFO);
+  v1::ScheduleEvent& what = *event.mutable_schedule();
+  what.set_change(change);
+  what.set_slots(static_cast<uint32_t>(routed.slots.size()));
+  what.set_protocol(routed.protocol);
+  return event;
+}
+
 }  // namespace bfly::control

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "bfly/v1/events.pb.h"
 #include "bfly/v1/schedules.pb.h"
 #include "control/intent/slot_paths.h"
 
@@ -15,5 +16,7 @@ v1::AgentScheduleRequest ScheduleMessageOf(uint64_t id, uint32_t version,
 // The schedule that a data plane holds, with the paths of each slot by input and with no path
 // counted as broken.
 RoutedSchedule RoutedScheduleOf(const v1::AgentScheduleRequest& held, const FabricState& state);
+
+v1::Event ScheduleEventOf(v1::ScheduleEvent::Change change, const RoutedSchedule& routed);
 
 }  // namespace bfly::control

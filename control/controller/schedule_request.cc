@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/controller/schedule_request.h"
 
+#include <memory>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/schedule_file.h"
@@ -37,6 +40,28 @@ absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent) {
 
 bool RepairsCircuits(const Intent& intent) {
   return intent.topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
+}
+
+absl::StatusOr<v1::ScheduleStatus> RouteDryRun(const v1::Schedule& schedule,
+                                               const LoadedIntent& intent,
+                                               const Interrupt& interrupt) {
+  std::shared_ptr<const Network> network;
+  std::optional<Links> links;
+  std::optional<LinkLoad> load;
+  absl::Status led_back;
+  const absl::Status read = intent.Read([&](const Intent& now) {
+    led_back = CheckWayBack(schedule, now);
+    network = now.state.shared_network();
+    links.emplace(now.state.links());
+    load.emplace(now.state.load());
+  });
+  if (!read.ok()) return read;
+  if (!led_back.ok()) return led_back;
+  const auto routed = RouteSchedule(schedule, *links, *load, interrupt);
+  if (!routed.ok()) return AtSchedule(routed.status());
+  v1::ScheduleStatus status;
+  FillPaths(*routed, network->rows(), &status);
+  return status;
 }
 
 absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent) {

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
 #include "control/controller/intent.h"
+#include "control/controller/loaded_intent.h"
 #include "control/intent/slot_paths.h"
 
 namespace bfly::control {
@@ -23,6 +24,11 @@ absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent);
 
 // Whether circuits over a link that goes down are set up again over other links.
 bool RepairsCircuits(const Intent& intent);
+
+// Chooses the paths on the loaded fabric as it is now, without the change lock.
+absl::StatusOr<v1::ScheduleStatus> RouteDryRun(const v1::Schedule& schedule,
+                                               const LoadedIntent& intent,
+                                               const Interrupt& interrupt);
 
 // Chooses the paths of a schedule that ran before. Such a schedule goes on running when links go
 // down, so it also begins again over links that are down if it finds no way around them.

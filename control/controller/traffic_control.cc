@@ -35,18 +35,16 @@ absl::Status CheckRows(const Traffic::Sources& sources, uint32_t rows, Resources
                                   "rows (field rows)"));
 }
 
-// Tells data planes where no source starts which latencies to record: those of packets from the
-// source with this id and from later ones. With 0 they record none.
-absl::Status RecordLatencies(const DataPlanes& planes, uint64_t latency_id, Deadline deadline) {
+// Tells a data plane where no source starts which latencies to record: those of packets from the
+// source with this id and from later ones. With 0 it records none.
+absl::Status RecordLatencies(DataPlane& plane, uint64_t latency_id, Deadline deadline) {
   v1::AgentTrafficRequest request;
   request.set_latency_id(latency_id);
-  for (const auto& plane : planes) {
-    if (absl::Status status = plane->client().SetTraffic(request, deadline); !status.ok()) {
-      return absl::Status(status.code(),
-                          absl::StrCat("data plane ", plane->name(), ": ", status.message()));
-    }
-  }
-  return absl::OkStatus();
+  const absl::Status status = plane.client().SetTraffic(request, deadline);
+  if (status.ok()) return status;
+  if (IsUnreachable(status)) MarkOutOfStep(plane, status);
+  return absl::Status(status.code(),
+                      absl::StrCat("data plane ", plane.name(), ": ", status.message()));
 }
 
 // Fills in what the data planes count of the sources in `response`, and the latencies that they
@@ -125,7 +123,11 @@ absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
       if (plane.get() != &intent_.now().ingress()) recording.push_back(plane);
     }
   }
-  absl::Status status = RecordLatencies(recording, id, deadline);
+  absl::Status status;
+  size_t told = 0;
+  while (status.ok() && told < recording.size()) {
+    status = RecordLatencies(*recording[told++], id, deadline);
+  }
   if (status.ok()) {
     v1::AgentTrafficRequest request;
     request.set_latency_id(id);
@@ -135,7 +137,11 @@ absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
     if (IsUnreachable(status)) MarkOutOfStep(ingress, status);
   }
   if (!status.ok()) {
-    RecordLatencies(recording, id_before, UndoDeadline(deadline)).IgnoreError();
+    const Deadline undone_by = UndoDeadline(deadline);
+    for (size_t i = 0; i < told; ++i) {
+      const absl::Status undone = RecordLatencies(*recording[i], id_before, undone_by);
+      if (!undone.ok()) MarkOutOfStep(*recording[i], undone);
+    }
     return status;
   }
   const Traffic before = intent_.now().state.traffic();

@@ -79,6 +79,7 @@ EventLog::Begin EventLog::BeginAt(const Filter& filter) const {
     }
     cursor.wanted_[i] = wants(i);
     cursor.next_[i] = ring.dropped + (first - ring.events.begin()) + 1;
+    cursor.past_[i] = ring.dropped + ring.events.size();
     if (cursor.wanted_[i] && ring.newest_dropped > since) {
       missed += std::min(ring.dropped, ring.newest_dropped - since);
     }
@@ -113,6 +114,20 @@ std::optional<EventLog::Next> EventLog::Read(EventCursor& cursor) const {
   }
   ++cursor.next_[of];
   return next;
+}
+
+uint64_t EventLog::MissedAtEnd(EventCursor& cursor) const {
+  const std::lock_guard lock(mutex_);
+  uint64_t missed = 0;
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    if (!cursor.wanted_[i]) continue;
+    // Some of those that were dropped may be newer than the past.
+    const uint64_t dropped = std::min(rings_[i].dropped, cursor.past_[i]);
+    if (cursor.next_[i] > dropped) continue;
+    missed += dropped + 1 - cursor.next_[i];
+    cursor.next_[i] = dropped + 1;
+  }
+  return missed;
 }
 
 void EventLog::Listen(EventListener* listener) {

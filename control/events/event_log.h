@@ -41,7 +41,8 @@ class EventCursor {
   std::array<bool, kRings> wanted_{};
   // By ring: the number, among the events that were ever in the ring, of the one that is next.
   std::array<uint64_t, kRings> next_{};
-  uint64_t end_ = UINT64_MAX;  // events above this number are not read
+  std::array<uint64_t, kRings> past_{};  // by ring: how many were ever in it when the reader began
+  uint64_t end_ = UINT64_MAX;            // events above this number are not read
 };
 
 // Thread-safe.
@@ -88,6 +89,9 @@ class EventLog {
   // Returns the next event that the reader wants, and steps over it. Nothing: there is none yet,
   // or, with past_only, none any more.
   std::optional<Next> Read(EventCursor& cursor) const;
+  // With past_only, after the last event: returns how many wanted events of the past were dropped
+  // after that one.
+  uint64_t MissedAtEnd(EventCursor& cursor) const;
 
   void Listen(EventListener* listener);
   // The listener is not called any more once this has returned.

@@ -40,6 +40,21 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+// The system does not say that the machine at the other end of a connection died, and a stream of
+// that machine may hold the primary role.
+void KeepAlive(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
+  if (options.tcp_addresses.empty()) return;
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                             static_cast<int>(options.keepalive_time.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             static_cast<int>(options.keepalive_timeout.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Clients may ask as often as that, also while they call nothing.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             static_cast<int>(options.keepalive_timeout.count()));
+}
+
 // Returns the descriptor for gRPC, or closes `fd`.
 absl::StatusOr<int> Admit(Gate* gate, int fd, const std::string& path) {
   if (gate != nullptr) return gate->Admit(fd, path);
@@ -92,6 +107,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   if (options.max_calls_of_connection != 0) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_calls_of_connection);
   }
+  KeepAlive(options, builder);
   // Two daemons must never share a port by accident.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);

@@ -6,6 +6,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/server.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ class GrpcServer {
     // From TcpAddress(), and from TlsServer(), which TCP addresses need.
     std::vector<std::string> tcp_addresses;
     std::shared_ptr<grpc::ServerCredentials> tls;
+    // With TCP addresses: how often the client of a silent connection is asked whether it is still
+    // there, and how long its answer may take before the connection ends.
+    std::chrono::milliseconds keepalive_time{10'000}, keepalive_timeout{5'000};
     // Says who may connect, and knows callers again. It must outlive the server. Without a gate,
     // root and the owner and the group of a socket may connect.
     Gate* gate = nullptr;

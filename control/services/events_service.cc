@@ -100,7 +100,8 @@ class EventStream final : public WrittenStream, public EventListener {
     began.set_missed(begin.missed);
     began.mutable_began()->set_oldest(begin.oldest);
     began.mutable_began()->set_newest(begin.newest);
-    began_ = std::move(began);
+    began_ = began;
+    end_ = std::move(began);
     return absl::OkStatus();
   }
 
@@ -112,6 +113,9 @@ class EventStream final : public WrittenStream, public EventListener {
       event = *next->event;
       event.set_missed(next->missed);
       event.set_text(WordsOf(event));
+    } else if (const uint64_t missed = past_only_ ? events_.MissedAtEnd(cursor_) : 0; missed > 0) {
+      event = end_;
+      event.set_missed(missed);
     } else {
       if (past_only_) EndLocked(absl::OkStatus());
       return std::nullopt;
@@ -132,6 +136,7 @@ class EventStream final : public WrittenStream, public EventListener {
   bool listening_ = false;
   EventCursor cursor_;              // mutex_
   std::optional<v1::Event> began_;  // mutex_; not told yet
+  v1::Event end_;                   // mutex_; `began` again, if the last events are missing
 };
 
 }  // namespace

@@ -228,6 +228,31 @@ TEST_F(EventsServiceTest, ASlowClientLosesEventsAndIsToldHowMany) {
   EXPECT_EQ(watcher.Next()->notice().text(), "last");
 }
 
+TEST_F(EventsServiceTest, ASlowClientOfThePastIsToldWhatIsMissingAtItsEnd) {
+  StartEmpty();
+  EventLog& log = controller_->controller().events();
+  const std::string text(400, 'x');
+  // The log keeps 256 of each severity.
+  const auto fill = [&] {
+    for (const auto severity :
+         {v1::Event::DEBUG, v1::Event::INFO, v1::Event::WARNING, v1::Event::ERROR}) {
+      for (int i = 0; i < 256; ++i) log.Note(severity, text);
+    }
+  };
+  fill();
+  v1::WatchEventsRequest request = OnlyEvents(v1::Event::NOTICE, 0);
+  request.set_past_only(true);
+  EventWatcher watcher(*controller_, request);
+  fill();
+  uint64_t got = 0, missed = 0;
+  while (const auto event = watcher.Next()) {
+    if (!event->has_began()) ++got;
+    missed += event->missed();
+  }
+  EXPECT_TRUE(watcher.End().ok());
+  EXPECT_EQ(got + missed, 4u * 256);
+}
+
 TEST_F(EventsServiceTest, OnlyWhatIsUrgent) {
   Start();
   v1::WatchEventsRequest request;

@@ -110,6 +110,33 @@ TEST_F(LateLooksTest, ASetUpWaitsForNoLook) {
   EXPECT_EQ(ProblemOf(controller), "");
 }
 
+TEST_F(LateLooksTest, OnlyADataPlaneThatAnsweredLeavesNoDoubtOfWhatItDid) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const auto refusal = [&](grpc::StatusCode code) {
+    {
+      const std::lock_guard lock(agent.mutex);
+      agent.update_answer = {code, "said so"};
+    }
+    absl::Status status;
+    // The data plane is compared after each time that it did not answer.
+    EXPECT_TRUE(Eventually([&] {
+      status = SetUpCircuit(controller, 3, 5).status();
+      return status.message().find("said so;") != std::string::npos;
+    }));
+    return status;
+  };
+  const absl::Status refused = refusal(grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(refused.message()), testing::EndsWith("; nothing was changed"));
+  const absl::Status late = refusal(grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(late.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(late.message()),
+              testing::EndsWith("; it may have been done there, and is undone as soon as the data "
+                                "plane answers"));
+}
+
 // While one fabric replaces another, a look may find the data plane idle.
 TEST_F(LateLooksTest, ALookFromBeforeALoadDoesNotHideWhatTheLoadLearned) {
   ScriptedAgent agent(directory_.path(), "dp0");

@@ -3,6 +3,8 @@
 // clears first.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "tests/control/service_fixture.h"
 
 namespace bfly::control {
@@ -174,6 +176,51 @@ TEST_F(RecoveryTest, AControllerThatRestartsTakesOverWhatIsThere) {
   ASSERT_TRUE(next.ok());
   EXPECT_GT(next->circuit().id(), before.back().id());
   EXPECT_TRUE(ReleaseCircuit(controller, before[0].id()).ok());
+}
+
+// The n-th set-up of the state directory, from 1, at row 1 of 16.
+constexpr uint64_t IdOfSetUp(uint64_t n) { return n * 16 + 1; }
+
+TEST_F(RecoveryTest, NoControllerGivesAnIdThatAnEarlierOneGave) {
+  auto agent = Agent("dp0");
+  uint64_t set_ups = 0;
+  for (int run = 0; run < 3; ++run) {
+    TestController controller(directory_.path());
+    if (run == 0) ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+    for (int i = 0; i < 2; ++i) {
+      const auto circuit = SetUpCircuit(controller, 1, 1);
+      ASSERT_TRUE(circuit.ok()) << circuit.status();
+      EXPECT_EQ(circuit->circuit().id(), IdOfSetUp(++set_ups));
+      ASSERT_TRUE(ReleaseCircuit(controller, circuit->circuit().id()).ok());
+    }
+  }
+}
+
+TEST_F(RecoveryTest, IdsOfSetUpsThatTheStoreDidNotHearOfAreNotGivenAgain) {
+  auto agent = Agent("dp0");
+  const std::string store = directory_.path() + "/intent.db";
+  const std::string as_loaded = directory_.path() + "/as-loaded";
+  const auto set_up = [](TestController& controller) {
+    const auto circuit = SetUpCircuit(controller, 1, 1);
+    EXPECT_TRUE(circuit.ok()) << circuit.status();
+    const uint64_t id = circuit.ok() ? circuit->circuit().id() : 0;
+    EXPECT_TRUE(ReleaseCircuit(controller, id).ok());
+    return id;
+  };
+  uint64_t last = 0;
+  {
+    TestController controller(directory_.path());
+    ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+    std::filesystem::copy_file(store, as_loaded);
+    for (int i = 0; i < 5; ++i) last = set_up(controller);
+    EXPECT_EQ(last, IdOfSetUp(5));
+  }
+  // A power cut left what the disk had when the fabric was loaded.
+  std::filesystem::rename(as_loaded, store);
+  TestController controller(directory_.path());
+  const uint64_t next = set_up(controller);
+  EXPECT_GT(next, last);
+  EXPECT_EQ(next % 16, 1u);
 }
 
 TEST_F(RecoveryTest, ARestartedControllerWaitsForADataPlaneThatIsAwayWithTheCircuits) {

@@ -180,6 +180,42 @@ TEST_F(ResumeTest, WhatCannotBeKeptIsSaid) {
   EXPECT_THAT(last.keeping_problem(), HasSubstr("intent.db"));
 }
 
+TEST_F(ResumeTest, WhatTheDiskDidNotTakeAtTheEndIsKeptOnceItDoes) {
+  controller_.reset();
+  const std::string in_the_way = directory_.path() + "/intent.db/in";
+  std::filesystem::create_directories(in_the_way);
+  Start();
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  EXPECT_FALSE(Unload().has_kept());
+  std::filesystem::remove_all(directory_.path() + "/intent.db");
+  ASSERT_TRUE(Eventually([&] { return StatusOf(*controller_).keeping_problem().empty(); }));
+  ExpectSomething(StatusOf(*controller_).kept());
+  controller_.reset();
+  EXPECT_FALSE(Resuming()->Status().loaded()) << "it was unloaded";
+  Start();
+  ASSERT_TRUE(Resume(SmallTopology()).ok());
+  EXPECT_THAT(List(*controller_), SizeIs(3));
+}
+
+TEST_F(ResumeTest, ATopologyWhoseFramesAreTooShortForASourceIsRefused) {
+  v1::Topology jumbo = SmallTopology();
+  jumbo.set_max_frame_bytes(9'018);
+  ASSERT_TRUE(Load(*controller_, jumbo).ok());
+  v1::StartTrafficRequest traffic;
+  traffic.add_sources()->set_bytes(9'000);
+  ASSERT_TRUE(Call(*controller_->traffic, &v1::Traffic::Stub::Start, traffic).ok());
+  Unload();
+  const absl::Status refused = Resume(SmallTopology()).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(refused), ElementsAre("resume"));
+  EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("9000"), HasSubstr("1518")));
+  EXPECT_FALSE(StatusOf(*controller_).loaded());
+  EXPECT_EQ(StatusOf(*controller_).kept().sources(), 1u);
+  ASSERT_TRUE(Resume(jumbo).ok());
+  EXPECT_TRUE(Eventually([&] { return agent_->host().held(true).sources.size() == 1; }));
+}
+
 // The controller ends while the fabric is loaded, and the machine with it.
 TEST_F(ResumeTest, AControllerThatIsToResumeLoadsWhatTheLastOneLeftLoaded) {
   ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
@@ -203,6 +239,27 @@ TEST_F(ResumeTest, AControllerThatIsToResumeLoadsWhatTheLastOneLeftLoaded) {
   next = Resuming();
   EXPECT_FALSE(next->Status().loaded());
   EXPECT_EQ(next->Status().kept().circuits(), 3u);
+}
+
+TEST_F(ResumeTest, AFabricThatEndedWhileItsDataPlaneWasAwayIsNotLoadedByItself) {
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  const std::vector<uint64_t> ids = Ids();
+  controller_.reset();
+  agent_.reset();
+  auto next = Resuming();
+  ASSERT_TRUE(next->Status().loaded());
+  ASSERT_TRUE(next->loader().Unload(0, InAMinute()).ok());
+  ExpectSomething(next->Status().kept());
+  next.reset();
+  next = Resuming();
+  EXPECT_FALSE(next->Status().loaded());
+  ExpectSomething(next->Status().kept());
+  next.reset();
+  agent_ = Agent("dp0");
+  Start();
+  ASSERT_TRUE(Resume(SmallTopology()).ok());
+  EXPECT_EQ(Ids(), ids);
 }
 
 // What data planes hold is newer than what is kept: they ran on.

@@ -64,6 +64,7 @@ class ScriptedAgent final : public v1::Agent::Service {
   grpc::Status UpdateCircuits(grpc::ServerContext*, const v1::AgentUpdateRequest*,
                               v1::AgentUpdateResponse* response) override {
     const std::lock_guard lock(mutex);
+    if (!update_answer.ok()) return update_answer;
     state.set_revision(state.revision() + 1);
     response->set_revision(state.revision());
     return grpc::Status::OK;
@@ -133,6 +134,7 @@ class ScriptedAgent final : public v1::Agent::Service {
   int answered_looks = kAll;     // mutex: the first so many looks are answered, later ones wait
   int held_look = 0;             // mutex: waits until another one is held
   v1::AgentState state;          // mutex
+  grpc::Status update_answer;    // mutex: of changes of circuits
   v1::AgentCounters counters;    // mutex
   v1::AgentLinkReading reading;  // mutex
 

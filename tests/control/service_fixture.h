@@ -24,6 +24,7 @@
 #include "bfly/v1/programs.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "bfly/v1/traffic.grpc.pb.h"
+#include "control/agent/agent_schedules.h"
 #include "control/agent/agent_service.h"
 #include "control/agent/update_socket.h"
 #include "control/controller/controller.h"
@@ -64,8 +65,11 @@ inline std::unique_ptr<GrpcServer> MustStart(const std::string& address,
 // A data plane: the agent over a fabric of `backend`. Destroying it looks like a kill.
 class TestAgent {
  public:
-  TestAgent(const std::string& directory, const std::string& name, FabricBackend backend)
-      : server_(std::make_unique<Server>(directory, name, std::move(backend), asked_to_end)) {}
+  // `schedules` is its AgentSchedules; null: that of the backend's fabric.
+  TestAgent(const std::string& directory, const std::string& name, FabricBackend backend,
+            grpc::Service* schedules = nullptr)
+      : server_(std::make_unique<Server>(directory, name, std::move(backend), asked_to_end,
+                                         schedules)) {}
 
   FabricHost& host() { return server_->host; }
   std::atomic<bool> asked_to_end = false;
@@ -73,17 +77,20 @@ class TestAgent {
  private:
   struct Server {
     Server(const std::string& directory, const std::string& name, FabricBackend backend,
-           std::atomic<bool>& asked_to_end)
+           std::atomic<bool>& asked_to_end, grpc::Service* other_schedules)
         : host(std::move(backend), name),
           service(host, {"no hugepages (slower)", "DPDK of the test"},
                   [&asked_to_end] { asked_to_end = true; }),
-          server(MustStart(SocketAddress(directory, name), {&service})),
+          schedules(host),
+          server(MustStart(SocketAddress(directory, name),
+                           {&service, other_schedules != nullptr ? other_schedules : &schedules})),
           updates(UpdateSocket::Start(SocketAddress(directory, name), host)) {
       EXPECT_TRUE(updates.ok()) << updates.status();
     }
 
     FabricHost host;
     AgentService service;
+    AgentSchedulesService schedules;
     std::unique_ptr<GrpcServer> server;
     absl::StatusOr<std::unique_ptr<UpdateSocket>> updates;
   };

@@ -65,7 +65,7 @@ class TrafficServiceTest : public testing::Test {
   }
 
   TemporaryFolder directory_;
-  FakeBoard board_;
+  FakeBoard board_, slow_;
   std::vector<std::unique_ptr<TestAgent>> agents_;
   std::unique_ptr<TestController> controller_;
 };
@@ -136,6 +136,30 @@ TEST_F(TrafficServiceTest, LatencyIsRecordedOnEveryDataPlaneWhileASourceWantsIt)
   ASSERT_TRUE(Stop({"timed"}).ok());
   EXPECT_THAT(board_.TakeLog(),
               ElementsAre("latency off", "sources 0", "latency off", "sources 2"));
+  EXPECT_FALSE(List().latency().recording());
+}
+
+TEST_F(TrafficServiceTest, ADataPlaneThatIsLateToRecordLatenciesIsOutOfStepUntilItWasCompared) {
+  agents_.push_back(
+      std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0")));
+  agents_.push_back(
+      std::make_unique<TestAgent>(directory_.path(), "dp1", FakeBackend(slow_, "dp1")));
+  controller_ = std::make_unique<TestController>(directory_.path());
+  ASSERT_TRUE(Load(*controller_, SmallTopology(/*split=*/true)).ok());
+  slow_.CloseGate();
+  v1::StartTrafficRequest request;
+  *request.add_sources() = Named("timed");
+  request.mutable_sources(0)->set_latency(true);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+  v1::StartTrafficResponse response;
+  EXPECT_FALSE(controller_->traffic->Start(&context, request, &response).ok());
+  ASSERT_TRUE(AllCallsEnd(*controller_));
+  const absl::Status refused = SetUpCircuit(*controller_, 3, 5).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("data plane dp1"));
+  slow_.OpenGate();
+  EXPECT_TRUE(Eventually([&] { return SetUpCircuit(*controller_, 3, 5).ok(); }));
   EXPECT_FALSE(List().latency().recording());
 }
 

@@ -232,6 +232,24 @@ TEST(EventLog, EndsWithThePastForWhoWantsNoMore) {
   EXPECT_THAT(ReadAll(log, cursor), ElementsAre(Seen(1, 0)));
 }
 
+TEST(EventLog, TellsWhoWantsThePastHowManyOfItsLastEventsAreGone) {
+  EventLog log(Keep(2));
+  log.Add(Notice("1"));
+  log.Add(Notice("2"));
+  log.Add(Notice("3", kDebug));
+  const EventLog::Filter past{.since = 0, .past_only = true};
+  EventCursor cursor = log.BeginAt(past).cursor;
+  EventCursor in_time = log.BeginAt(past).cursor;
+  log.Add(Notice("4"));
+  EXPECT_THAT(ReadAll(log, in_time), ElementsAre(Seen(2, 1), Seen(3, 0)));
+  EXPECT_EQ(log.MissedAtEnd(in_time), 0u);
+  for (const char* later : {"5", "6", "7"}) log.Add(Notice(later));
+  // 1 and 2 are gone, and so are 4 and 5, which the reader does not want.
+  EXPECT_THAT(ReadAll(log, cursor), ElementsAre(Seen(3, 0)));
+  EXPECT_EQ(log.MissedAtEnd(cursor), 2u);
+  EXPECT_EQ(log.MissedAtEnd(cursor), 0u) << "it is told once";
+}
+
 TEST(EventLog, TwoRunsHaveTwoNames) { EXPECT_NE(EventLog().run_id(), EventLog().run_id()); }
 
 TEST(EventLog, CutsWhatIsTooLong) {

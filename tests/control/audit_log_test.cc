@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The audit log as a file.
+#include "control/access/audit_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/temporary_folder.h"
+
+namespace bfly::control {
+namespace {
+
+class AuditTest : public testing::Test {
+ protected:
+  std::vector<nlohmann::json> Lines(const std::string& path) {
+    std::vector<nlohmann::json> lines;
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+  AuditEntry Entry(int number) {
+    AuditEntry entry;
+    entry.begin =
+        std::chrono::system_clock::time_point(std::chrono::microseconds(1'500'000'000'123'456));
+    entry.took = std::chrono::microseconds(42);
+    entry.caller = {Role::kOperator, "certificate bob"};
+    entry.call = "bfly.v1.Fabric.Load";
+    entry.messages = number;
+    entry.status = "OK";
+    return entry;
+  }
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path() + "/audit.log";
+};
+
+TEST_F(AuditTest, ALineSaysWhoDidWhatWhenAndHowItEnded) {
+  AuditEntry entry = Entry(1);
+  entry.status = "INVALID_ARGUMENT";
+  entry.error = "a \"quoted\"\nreason\xff";
+  entry.request = [] { return std::string(10'000, 'r'); };
+  const std::string text = AuditLine(entry);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  const auto line = nlohmann::json::parse(text);
+  // 1,500,000,000 s after 1970 began was 02:40 on 14 July 2017.
+  EXPECT_EQ(line["time"], "2017-07-14T02:40:00.123456Z");
+  EXPECT_EQ(line["caller"], "certificate bob");
+  EXPECT_EQ(line["role"], "operator");
+  EXPECT_EQ(line["call"], "bfly.v1.Fabric.Load");
+  EXPECT_EQ(line["status"], "INVALID_ARGUMENT");
+  EXPECT_EQ(line["us"], 42);
+  EXPECT_THAT(line["error"].get<std::string>(), testing::StartsWith("a \"quoted\"\nreason"));
+  EXPECT_EQ(line["request"].get<std::string>(), std::string(kMaxAuditText, 'r') + "...");
+}
+
+TEST_F(AuditTest, EveryEntryOfManyThreadsIsWrittenOnceAndInTheOrderOfItsThread) {
+  constexpr int kThreads = 4, kEach = 5'000;  // more than may wait
+  {
+    const auto log = AuditLog::Open(path_);
+    ASSERT_TRUE(log.ok()) << log.status();
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (int number = 0; number < kEach; ++number)
+          (*log)->Write(Entry(thread * kEach + number));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  std::vector<int> next(kThreads, 0);
+  for (const auto& line : Lines(path_)) {
+    const int number = line["messages"].get<int>();
+    EXPECT_EQ(number % kEach, next[number / kEach]++);
+  }
+  for (const int seen : next) EXPECT_EQ(seen, kEach);
+}
+
+TEST_F(AuditTest, AFullFileBecomesTheOldOneAndNoLineIsCut) {
+  constexpr uint64_t kMax = 4096;
+  const size_t line = AuditLine(Entry(1)).size() + 1;
+  const int fits = static_cast<int>(kMax / line);
+  {
+    const auto log = AuditLog::Open(path_, kMax);
+    ASSERT_TRUE(log.ok());
+    for (int number = 0; number < 3 * fits; ++number) (*log)->Write(Entry(1));
+  }
+  EXPECT_EQ(Lines(path_).size(), static_cast<size_t>(fits));
+  EXPECT_EQ(Lines(path_ + ".1").size(), static_cast<size_t>(fits));
+  EXPECT_LE(std::filesystem::file_size(path_), kMax);
+}
+
+TEST_F(AuditTest, CallsBeyondARoleAreCountedAndDoNotDriveOutWhatWasDone) {
+  constexpr int kCalls = 100'000;
+  {
+    const auto log = AuditLog::Open(path_, /*max_file=*/100'000);
+    ASSERT_TRUE(log.ok());
+    (*log)->Write(Entry(7));
+    AuditEntry refused = Entry(1);
+    refused.caller = {Role::kViewer, "process 5 of user eve", "user eve"};
+    refused.status = "PERMISSION_DENIED";
+    refused.beyond_role = true;
+    for (int number = 0; number < kCalls; ++number) (*log)->Write(refused);
+    (*log)->Write(Entry(8));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".1"));
+  uint64_t refused = 0, done = 0, lines = 0;
+  for (const auto& line : Lines(path_)) {
+    ++lines;
+    done += line["status"] == "OK";
+    if (line.contains("calls_left_out")) {
+      EXPECT_EQ(line["caller"], "user eve");
+      refused += line["calls_left_out"].get<uint64_t>();
+    } else if (line["status"] == "PERMISSION_DENIED") {
+      ++refused;
+    }
+  }
+  EXPECT_EQ(refused, static_cast<uint64_t>(kCalls)) << "each has a line or is counted";
+  EXPECT_EQ(done, 2u);
+  EXPECT_LT(lines, 200u);
+}
+
+TEST_F(AuditTest, ADiskThatIsFullLeavesWholeLinesAndTheirNumber) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  const size_t line = AuditLine(Entry(1)).size() + 1;
+  {
+    const auto log = AuditLog::Open(path_);
+    ASSERT_TRUE(log.ok());
+    const auto written = [&](size_t lines) {
+      for (int look = 0; look < 1000 && std::filesystem::file_size(path_) < lines * line; ++look) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    };
+    (*log)->Write(Entry(1));
+    written(1);
+    // Room for one line more and a part of the next.
+    const rlimit limit{.rlim_cur = 2 * line + 20, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int number = 2; number <= 4; ++number) (*log)->Write(Entry(number));
+    written(2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (*log)->Write(Entry(5));
+  }
+  signal(SIGXFSZ, SIG_DFL);
+  const std::vector<nlohmann::json> lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1]["messages"], 2);
+  EXPECT_EQ(lines[2]["lines_lost"], 2);
+  EXPECT_EQ(lines[2]["error"], "the disk is full");
+  EXPECT_EQ(lines[3]["messages"], 5);
+}
+
+TEST_F(AuditTest, GoesOnInTheFileThatIsThereAndIsForOwnerAndGroup) {
+  { (*AuditLog::Open(path_))->Write(Entry(1)); }
+  { (*AuditLog::Open(path_))->Write(Entry(2)); }
+  EXPECT_EQ(Lines(path_).size(), 2u);
+  struct stat info {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07, 0u);
+}
+
+TEST_F(AuditTest, FollowsNoLinkAndWritesIntoNoDirectory) {
+  const std::string victim = folder_.path() + "/victim";
+  std::ofstream(victim) << "precious";
+  std::filesystem::create_symlink(victim, path_);
+  EXPECT_EQ(AuditLog::Open(path_).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(AuditLog::Open(folder_.path()).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(std::filesystem::file_size(victim), 8u);
+}
+
+TEST_F(AuditTest, ALineThatWasNotWrittenToItsEndIsCutOffAndCounted) {
+  for (const int whole : {0, 1, 3}) {
+    const std::string torn = AuditLine(Entry(7)).substr(0, 30) + std::string(5'000, '\0');
+    {
+      std::ofstream file(path_, std::ios::trunc);
+      for (int number = 0; number < whole; ++number) file << AuditLine(Entry(number)) << '\n';
+      file << torn;
+    }
+    { (*AuditLog::Open(path_))->Write(Entry(8)); }
+    const std::vector<nlohmann::json> lines = Lines(path_);
+    ASSERT_EQ(lines.size(), static_cast<size_t>(whole + 2));
+    for (int number = 0; number < whole; ++number) EXPECT_EQ(lines[number]["messages"], number);
+    EXPECT_EQ(lines[whole]["lines_lost"], 1);
+    EXPECT_EQ(lines[whole + 1]["messages"], 8);
+  }
+}
+
+TEST_F(AuditTest, BeginsANewFileAlsoIfTheOneBeforeWasRenamedAndNoNewOneCouldBeOpened) {
+  const size_t line = AuditLine(Entry(1)).size() + 1;
+  {
+    const auto log = AuditLog::Open(path_, /*max_file=*/2 * line);
+    ASSERT_TRUE(log.ok());
+    std::filesystem::rename(path_, path_ + ".1");
+    for (int number = 1; number <= 3; ++number) (*log)->Write(Entry(number));
+  }
+  EXPECT_EQ(Lines(path_ + ".1").size(), 2u);
+  ASSERT_EQ(Lines(path_).size(), 1u);
+  EXPECT_EQ(Lines(path_)[0]["messages"], 3);
+}
+
+}  // namespace
+}  // namespace bfly::control
