@@ -34,8 +34,7 @@ class Assembly {
         ways_in_(plan.segments.size()),
         egresses_(workers.size()) {}
 
-  // Before Build: adds an inlet to a segment of the plan that begins at this data plane's first
-  // hop.
+  // Before Build: adds an inlet to a segment that begins at this data plane's first hop.
   void AddInlet(size_t segment, Inlet* inlet) { ways_in_[segment].push_back({inlet, false}); }
   void AddInlet(size_t segment, std::unique_ptr<Inlet> inlet);
   // Call it once, after the ports are open and before the workers start.
