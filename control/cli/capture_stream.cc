@@ -19,8 +19,8 @@ namespace {
 // Data planes look for copies every 5 ms. After this time those from before a signal are here.
 constexpr int kLastCopiesMs = 500;
 
-// Cancels the call some time after SIGINT or SIGTERM, at once after a second one. Returns once the
-// other end of `over` is closed.
+// Cancels the call some time after SIGINT, SIGTERM or SIGHUP, at once after a second one. Returns
+// once the other end of `over` is closed.
 void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& context,
                     std::atomic<bool>& ended) {
   pollfd ends[] = {{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},

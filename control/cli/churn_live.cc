@@ -2,7 +2,6 @@
 // Circuits that come and go on a running fabric. Everything that is due goes out in one message.
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -25,14 +24,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kNap{20};   // between two looks for a signal
 constexpr std::chrono::seconds kLastAnswer{5};  // how long an answer is awaited after a signal
 
-// Remembers SIGINT or SIGTERM, so that it can be asked for repeatedly.
+// Remembers a signal that asks to end, so that it can be asked for repeatedly.
 class StopSignal {
  public:
   bool came() {
-    if (!at_) {
-      const int caught = signals_.Next();
-      if (caught == SIGINT || caught == SIGTERM) at_ = Clock::now();
-    }
+    if (!at_ && Interrupted(signals_)) at_ = Clock::now();
     return at_.has_value();
   }
   bool came_long_ago() { return came() && Clock::now() - *at_ > kLastAnswer; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "bfly/v1/fabric.pb.h"
 #include "control/cli/fleet.h"
 #include "control/cli/verb.h"
 
@@ -10,7 +11,9 @@ namespace bfly::control {
 
 // Unloads the fabric, prints the closing account, stops every process and empties the run
 // directory. If the fabric could not be unloaded, it stops the processes nevertheless and returns
-// that error.
-absl::Status CloseFabric(Fleet& fleet, const Common& common);
+// that error. With --json it puts the account into `account_out` if there is one, and prints
+// nothing.
+absl::Status CloseFabric(Fleet& fleet, const Common& common,
+                         v1::UnloadResponse* account_out = nullptr);
 
 }  // namespace bfly::control

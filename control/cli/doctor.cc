@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly doctor: what this machine lacks for bfly, and how to mend it.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,6 +35,9 @@ const char* FitnessName(Fitness verdict) {
 
 absl::StatusOr<std::vector<NamedFinding>> LookAtMachine(const DoctorOptions& options,
                                                         const Common& common) {
+  if (!options.root.empty() && !std::filesystem::is_directory(options.root)) {
+    return absl::NotFoundError(absl::StrCat("--root: there is no directory ", options.root));
+  }
   const Machine machine(options.root, common.run_dir);
   std::vector<NamedFinding> findings;
   for (const Check& check : Checks()) findings.push_back({check.name, check.look(machine)});

@@ -15,7 +15,7 @@
 
 namespace bfly::control {
 
-absl::Status CloseFabric(Fleet& fleet, const Common& common) {
+absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse* account_out) {
   absl::Status status;
   v1::UnloadResponse account;
   bool accounted = false;
@@ -45,7 +45,9 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
                        common.run_dir));
   }
   const Fleet::Stopped result = fleet.Stop(/*keep_logs=*/!status.ok());
-  if (common.json) {
+  if (common.json && account_out != nullptr) {
+    *account_out = account;
+  } else if (common.json) {
     if (absl::Status printed = PrintJson(account); !printed.ok()) return printed;
   } else if (result.stopped.empty() && result.run_on.empty() && !accounted) {
     printf("nothing runs in %s\n", common.run_dir.c_str());

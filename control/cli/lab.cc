@@ -14,10 +14,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.pb.h"
 #include "control/cli/closing.h"
 #include "control/cli/fleet.h"
 #include "control/cli/up.h"
 #include "control/cli/verb.h"
+#include "control/json/message_json.h"
 #include "control/lab/exec.h"
 #include "control/lab/journal.h"
 #include "control/lab/net_namespace.h"
@@ -48,9 +50,18 @@ absl::StatusOr<LabRecord> ReadLab(const Common& common) {
   return record;
 }
 
-// What was removed and what was not. The journal goes once nothing is left.
-absl::Status RemoveAll(const LabRecord& record, const Common& common, bool say) {
+// Both errors, if both are errors, with the code of the first.
+absl::Status Joined(const absl::Status& first, const absl::Status& second) {
+  if (first.ok() || second.ok()) return first.ok() ? second : first;
+  return absl::Status(first.code(), absl::StrCat(first.message(), "\n", second.message()));
+}
+
+// What became of the hosts. The journal goes once nothing is left. The caller holds the lock of the
+// run directory.
+absl::Status RemoveAll(const LabRecord& record, const Common& common, bool say,
+                       Removal* told = nullptr) {
   const Removal removal = RemoveLab(record);
+  if (told != nullptr) *told = removal;
   if (!removal.errors.empty()) {
     return absl::InternalError(absl::StrCat("something of lab ", record.name,
                                             " is still there, try `bfly lab down` again", "\n  ",
@@ -76,15 +87,25 @@ class Rising {
   absl::Status Run() {
     const absl::Status up = Up(options_.up, common_);
     if (!made_ || (up.ok() && !options_.up.foreground)) return up;
-    const absl::StatusOr<LabRecord> record = LabJournal::Read(common_.run_dir);
-    if (absl::IsNotFound(record.status())) return up;  // nothing was made
-    const absl::Status removed =
-        record.ok() ? RemoveAll(*record, common_, /*say=*/up.ok()) : record.status();
-    if (up.ok() || removed.ok()) return up.ok() ? removed : up;
-    return absl::Status(up.code(), absl::StrCat(up.message(), "\n", removed.message()));
+    return Joined(up, Fall(/*say=*/up.ok()));
   }
 
  private:
+  // Takes the hosts away again, after Up() has given the lock back.
+  absl::Status Fall(bool say) const {
+    const absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common_.run_dir);
+    if (!lock.ok()) return lock.status();
+    const absl::StatusOr<LabRecord> record = LabJournal::Read(common_.run_dir);
+    if (absl::IsNotFound(record.status())) return absl::OkStatus();  // nothing was made
+    if (!record.ok()) return record.status();
+    if (const auto running = Fleet(common_.run_dir).Running(); !running.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the hosts of lab ", record->name, " stay, because processes that use them still run (",
+          absl::StrJoin(running, ", "), "); `bfly lab down` removes all of it"));
+    }
+    return RemoveAll(*record, common_, say);
+  }
+
   absl::Status Make(Source& source) {
     const absl::StatusOr<LabRecord> before = LabJournal::Read(common_.run_dir);
     if (before.ok()) {
@@ -94,6 +115,8 @@ class Rising {
                        "; remove it with `bfly lab down`"));
     }
     if (!absl::IsNotFound(before.status())) return before.status();
+    // A `bfly lab up` that was killed at its first line has left a part of it.
+    if (absl::Status removed = LabJournal::Remove(common_.run_dir); !removed.ok()) return removed;
     const std::string& name = options_.name.empty() ? source.topology.name() : options_.name;
     const absl::StatusOr<LabPlan> plan = PlanLab(source.topology, name);
     if (!plan.ok()) return plan.status();
@@ -118,18 +141,29 @@ absl::Status Down(const Common& common) {
   const absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<LabRecord> record = ReadLab(common);
+  if (absl::IsNotFound(record.status())) {
+    // Of a `bfly lab up` that was killed at its first line.
+    if (absl::Status removed = LabJournal::Remove(common.run_dir); !removed.ok()) return removed;
+  }
   if (!record.ok()) return record.status();
   Fleet fleet(common.run_dir);
-  absl::Status closed;
+  v1::UnloadResponse account;
+  absl::Status status;
   if (record->up && !fleet.Running().empty()) {
-    closed = CloseFabric(fleet, common);
+    status = CloseFabric(fleet, common, &account);
   } else {
-    closed = fleet.Stop(/*keep_logs=*/false).AllEnded();
+    status = fleet.Stop(/*keep_logs=*/false).AllEnded();
   }
+  Removal removal;
   // A process that runs on uses the hosts, so they stay.
-  if (!closed.ok() && !fleet.Running().empty()) return closed;
-  const absl::Status removed = RemoveAll(*record, common, /*say=*/true);
-  return closed.ok() ? removed : closed;
+  if (status.ok() || fleet.Running().empty()) {
+    status = Joined(status, RemoveAll(*record, common, /*say=*/true, &removal));
+  }
+  if (!common.json) return status;
+  const nlohmann::ordered_json told = {
+      {"account", ToJson(account)}, {"namespaces", removal.namespaces}, {"links", removal.links}};
+  printf("%s\n", told.dump(2).c_str());
+  return status;
 }
 
 absl::StatusOr<LabHost> HostCalled(const std::string& name, const LabRecord& record) {
@@ -170,6 +204,28 @@ nlohmann::ordered_json ToValue(const LabHost& host, const LabRecord& record) {
           {"state", StateOf(host, record)}};
 }
 
+// UNAVAILABLE names what is not as `bfly lab up` has made it. What cannot be known is not wrong.
+absl::Status LabHealth(const LabRecord& record, const Common& common) {
+  std::vector<std::string> wrong;
+  if (!record.up) wrong.push_back("it did not come up whole");
+  for (const LabHost& host : record.hosts) {
+    const std::string state = StateOf(host, record);
+    if (state == "gone" || state == "down") {
+      wrong.push_back(absl::StrCat("host ", host.name, " is ", state));
+    }
+  }
+  const Fleet fleet(common.run_dir);
+  if (!fleet.Answers(kControllerName)) wrong.push_back("the controller does not run");
+  for (const std::string& name : DaemonNames(common.run_dir)) {
+    if (name != kControllerName && !fleet.Answers(name)) {
+      wrong.push_back(absl::StrCat("data plane ", name, " does not run"));
+    }
+  }
+  if (wrong.empty()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("lab ", record.name, ": ", absl::StrJoin(wrong, ", ")));
+}
+
 absl::Status Status(const Common& common) {
   const absl::StatusOr<LabRecord> record = ReadLab(common);
   if (!record.ok()) return record.status();
@@ -182,7 +238,7 @@ absl::Status Status(const Common& common) {
                                         {"fabric_runs", !running.empty()},
                                         {"hosts", hosts}};
     printf("%s\n", lab.dump(2).c_str());
-    return absl::OkStatus();
+    return LabHealth(*record, common);
   }
   printf("lab %s%s; %s\n", record->name.c_str(),
          record->up ? "" : " did not come up whole, `bfly lab down` removes what is there",
@@ -195,7 +251,7 @@ absl::Status Status(const Common& common) {
            host.addresses.empty() ? "" : " ", absl::StrJoin(host.addresses, " ").c_str(),
            state.empty() ? "" : absl::StrCat(", ", state).c_str());
   }
-  return absl::OkStatus();
+  return LabHealth(*record, common);
 }
 
 void AddLabUp(CLI::App& group, Invocation& invocation) {
@@ -213,7 +269,7 @@ void AddLabUp(CLI::App& group, Invocation& invocation) {
                    "data plane NAME-fabric; left out: the name of the topology")
       ->type_name("NAME");
   verb->add_flag("--foreground", options->up.foreground,
-                 "Stay until Ctrl-C, then take everything down");
+                 "Stay until Ctrl-C or the end of the terminal, then take everything down");
   AddResumeOptions(*verb, options->up);
   AddWebOption(*verb, options->up.web);
   verb->callback([&invocation, options] {
@@ -253,8 +309,9 @@ void AddLab(CLI::App& app, Invocation& invocation) {
   AddLabUp(*group, invocation);
   AddLabExec(*group, invocation);
   CLI::App* status = NewVerb(*group, invocation, "status",
-                             "Show the hosts of the lab, and whether "
-                             "they are as they were made",
+                             "Show the hosts of the lab, and whether they are as they were made; "
+                             "fails if a host is gone or down, the lab did not come up whole, or "
+                             "the controller or a data plane does not run",
                              "bfly lab status");
   status->callback([&invocation] {
     invocation.action = [common = invocation.common] { return Status(common); };

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 namespace bfly::control {
 
@@ -30,8 +29,7 @@ void SignalCancel::Wait() {
   for (;;) {
     if (poll(ends, 2, -1) < 0) continue;
     if (ends[1].revents != 0) return;
-    const int signal = signals_.Next();
-    if (signal != SIGINT && signal != SIGTERM) continue;
+    if (!Interrupted(signals_)) continue;
     interrupted_ = true;  // set before the call ends because of it
     context_.TryCancel();
     return;

@@ -12,7 +12,8 @@
 
 namespace bfly::control {
 
-// Cancels the call of `context` when SIGINT or SIGTERM comes. Make it before gRPC starts threads.
+// Cancels the call of `context` when SIGINT, SIGTERM or SIGHUP comes. Make it before gRPC starts
+// threads.
 class SignalCancel {
  public:
   explicit SignalCancel(grpc::ClientContext& context);

@@ -31,9 +31,12 @@ std::vector<const CLI::App*> VerbsOf(const CLI::App& app) {
   return app.get_subcommands(std::function<bool(const CLI::App*)>());
 }
 
+// Verbs without a group are not in the help, and nobody is told to type them.
 std::vector<std::string> NamesOf(const std::vector<const CLI::App*>& verbs) {
   std::vector<std::string> names;
-  for (const CLI::App* verb : verbs) names.push_back(verb->get_name());
+  for (const CLI::App* verb : verbs) {
+    if (!verb->get_group().empty()) names.push_back(verb->get_name());
+  }
   return names;
 }
 

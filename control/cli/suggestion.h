@@ -14,7 +14,7 @@ size_t EditDistance(const std::string& a, const std::string& b);
 
 // "there is no verb `bfly cuonters`; did you mean `bfly counters`?" for the first of `words` (the
 // command line without the program's name) that is neither a verb nor an option at its place. Lists
-// every verb if none is close. Empty if every word is known.
+// every verb of the help if none is close. Empty if every word is known.
 std::string Suggestion(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace bfly::control

@@ -15,6 +15,11 @@ SignalReader::SignalReader() {
   sigset_t set;
   sigemptyset(&set);
   for (int signal : {SIGINT, SIGTERM, SIGWINCH}) sigaddset(&set, signal);
+  // Under nohup the end of the terminal ends nothing. A blocked signal would be read nevertheless.
+  struct sigaction of_hang_up = {};
+  if (sigaction(SIGHUP, nullptr, &of_hang_up) == 0 && of_hang_up.sa_handler != SIG_IGN) {
+    sigaddset(&set, SIGHUP);
+  }
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   descriptor_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }

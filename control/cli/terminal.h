@@ -6,8 +6,9 @@
 
 namespace bfly::control {
 
-// Blocks SIGINT, SIGTERM and SIGWINCH in this thread and in the threads that it starts later, and
-// reads the signals from a descriptor. Make it before the first thread.
+// Blocks SIGINT, SIGTERM, SIGWINCH and, unless it is ignored, SIGHUP in this thread and in the
+// threads that it starts later, and reads the signals from a descriptor. Make it before the first
+// thread.
 class SignalReader {
  public:
   SignalReader();

@@ -238,7 +238,10 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   KeepControllerOffWorkers(loaded->status(), fleet);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (common.json) {
-    if (absl::Status status = PrintJson(loaded->status()); !status.ok()) return status;
+    if (absl::Status told = PrintJson(loaded->status()); !told.ok()) {
+      fleet.Stop(*started, /*keep_logs=*/true);
+      return told;
+    }
   } else {
     Print(*source, *loaded, fleet, common, took.count(), options.resume);
   }
@@ -281,7 +284,7 @@ void AddUp(CLI::App& app, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   verb->add_flag("--foreground", options->foreground,
-                 "Stay until Ctrl-C, then take the fabric down");
+                 "Stay until Ctrl-C or the end of the terminal, then take the fabric down");
   verb->add_option(
           "--device-dir", options->device_dirs,
           "Directory whose files and sockets the devices of fabrics loaded later may name; "

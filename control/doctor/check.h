@@ -2,6 +2,7 @@
 // What `bfly doctor` looks at: each check is a function of what the machine's files say.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct Check {
   const char* name;
   Finding (*look)(const Machine&);
 };
+
+// The command that reserves `more_mb` MiB of hugepages beside those of now. Linux counts pages of
+// its default size.
+std::string ReserveHugepages(uint64_t more_mb, const Machine& machine);
 
 Finding CheckHugepages(const Machine& machine);
 Finding CheckMemory(const Machine& machine);

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "control/doctor/check.h"
 
 namespace bfly::control {
@@ -15,8 +16,24 @@ namespace {
 
 // What a data plane takes if neither the topology nor --memory-mb says how much.
 constexpr uint64_t kUsualMb = 512;
+// The default of x86-64, where the kernel does not tell it.
+constexpr uint64_t kUsualPageKib = 2048;
 
 }  // namespace
+
+std::string ReserveHugepages(uint64_t more_mb, const Machine& machine) {
+  const std::string told = machine.Value("/proc/meminfo", "Hugepagesize").value_or("");
+  uint64_t page_kib = 0;
+  if (!absl::SimpleAtoi(absl::StripSuffix(told, " kB"), &page_kib) || page_kib == 0) {
+    page_kib = kUsualPageKib;
+  }
+  const uint64_t pages =
+      machine
+          .Number(absl::StrCat("/sys/kernel/mm/hugepages/hugepages-", page_kib, "kB/nr_hugepages"))
+          .value_or(0);
+  return absl::StrCat("sysctl -w vm.nr_hugepages=",
+                      pages + (more_mb * 1024 + page_kib - 1) / page_kib);
+}
 
 Finding CheckMemory(const Machine& machine) {
   const uint64_t available = machine.AvailableMb();
@@ -33,7 +50,7 @@ Finding CheckHugepages(const Machine& machine) {
   const std::string found = absl::StrCat(free, " MiB free of ", all);
   if (free >= kUsualMb) return {Fitness::kOk, found};
   return {Fitness::kSlower, absl::StrCat(found, "; a data plane takes ", kUsualMb),
-          absl::StrCat("sysctl -w vm.nr_hugepages=", (all - free + kUsualMb) / 2,
+          absl::StrCat(ReserveHugepages(kUsualMb - free, machine),
                        ", and the same line in /etc/sysctl.d/ for the next start of the machine")};
 }
 

@@ -20,14 +20,22 @@ namespace {
 struct NeededDevice {
   std::string name;  // of the port or trunk
   std::string device;
+  const v1::Host* host = nullptr;  // the host whose port it is
 };
+
+const v1::Host* HostOf(const v1::HostPort& port, const v1::Topology& topology) {
+  const auto host =
+      std::find_if(topology.hosts().begin(), topology.hosts().end(),
+                   [&port](const v1::Host& one) { return one.name() == port.name(); });
+  return host == topology.hosts().end() ? nullptr : &*host;
+}
 
 std::vector<NeededDevice> DevicesOf(const v1::Topology& topology, const std::string& plane) {
   const bool alone = topology.data_planes_size() == 1;
   std::vector<NeededDevice> devices;
   for (const v1::HostPort& port : topology.ports()) {
     if (port.data_plane() == plane || (alone && port.data_plane().empty())) {
-      devices.push_back({port.name(), port.device()});
+      devices.push_back({port.name(), port.device(), HostOf(port, topology)});
     }
   }
   for (const v1::Trunk& trunk : topology.trunks()) {
@@ -80,10 +88,9 @@ Finding CheckPlaneMemory(uint64_t before, uint64_t memory_mb, const Machine& mac
                    before == 0 ? "" : absl::StrCat(" after ", before, " of data planes before"));
   if (free >= needed) return {Fitness::kOk, absl::StrCat(found, ", of hugepages")};
   const uint64_t available = machine.AvailableMb();
-  const uint64_t pages = (machine.HugepageMb() - free + needed + 1) / 2;
-  const std::string reserve = absl::StrCat("sysctl -w vm.nr_hugepages=", pages);
   if (available >= needed) {
-    return {Fitness::kSlower, absl::StrCat(found, ", of ordinary pages"), reserve};
+    return {Fitness::kSlower, absl::StrCat(found, ", of ordinary pages"),
+            ReserveHugepages(needed - free, machine)};
   }
   return {Fitness::kMissing, absl::StrCat(found, ", and ", available, " MiB are available"),
           "lower memory_mb of the data plane, or end other programs"};
@@ -111,6 +118,22 @@ std::optional<Finding> KernelDriverProblem(const std::string& device, const Mach
   return std::nullopt;
 }
 
+// Judges a port that `bfly lab up` makes, or that waits for a virtual machine. The namespace of the
+// data plane is made too.
+Finding CheckPortOfLab(const v1::Host& host, const std::string& device, const Machine& machine) {
+  if (host.kind() == v1::Host::MACHINE) return {Fitness::kOk, device};
+  if (const Finding finding = CheckNamespaces(machine); finding.verdict != Fitness::kOk) {
+    return {Fitness::kMissing, absl::StrCat("network namespaces: ", finding.found), finding.mend};
+  }
+  if (host.kind() == v1::Host::CONTAINER &&
+      !machine.Exists(absl::StrCat("/proc/", host.pid(), "/ns/net"))) {
+    return {Fitness::kMissing,
+            absl::StrCat("process ", host.pid(), ", the container of the host, does not run"),
+            "start the container, and write its process under pid"};
+  }
+  return {Fitness::kOk, absl::StrCat(device, ", made by `bfly lab up`")};
+}
+
 Finding CheckDevice(const NeededDevice& needed, const std::string& network_namespace,
                     const Machine& machine) {
   const std::string& device = needed.device;
@@ -122,6 +145,9 @@ Finding CheckDevice(const NeededDevice& needed, const std::string& network_names
     return {Fitness::kMissing, std::string(status.message()), "docs/pci-nics.md"};
   }
   if (auto problem = KernelDriverProblem(device, machine)) return *std::move(problem);
+  if (needed.host != nullptr && needed.host->kind() != v1::Host::INTERFACE) {
+    return CheckPortOfLab(*needed.host, device, machine);
+  }
   if (!network_namespace.empty()) {
     if (machine.Exists("/run/netns/" + network_namespace)) {
       return {Fitness::kOk, absl::StrCat(device, ", in network namespace ", network_namespace)};

@@ -144,7 +144,10 @@ absl::StatusOr<LabJournal> LabJournal::Create(const std::string& run_dir, const 
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor < 0) return absl::ErrnoToStatus(errno, "cannot write " + path);
   LabJournal journal(descriptor);
-  if (absl::Status status = journal.Append(HeadLine(record)); !status.ok()) return status;
+  if (absl::Status status = journal.Append(HeadLine(record)); !status.ok()) {
+    unlink(path.c_str());
+    return status;
+  }
   // The name of the file must last as long as its lines.
   const int directory = open(run_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
@@ -163,9 +166,7 @@ absl::StatusOr<LabRecord> LabJournal::Read(const std::string& run_dir) {
   if (!file) return absl::NotFoundError("no lab in " + run_dir);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   absl::StatusOr<LabRecord> record = ParseJournal(text);
-  if (absl::IsNotFound(record.status())) {
-    if (absl::Status removed = Remove(run_dir); !removed.ok()) return removed;
-  } else if (!record.ok()) {
+  if (!record.ok() && !absl::IsNotFound(record.status())) {
     return absl::Status(record.status().code(),
                         absl::StrCat(path, ": ", record.status().message()));
   }

@@ -62,10 +62,12 @@ absl::StatusOr<LabRecord> ParseJournal(absl::string_view text);
 class LabJournal {
  public:
   static std::string PathIn(const std::string& run_dir) { return run_dir + "/lab.journal"; }
-  // AlreadyExists: the directory has a journal.
+  // AlreadyExists: the directory has a journal. An error leaves none that was not there before.
   static absl::StatusOr<LabJournal> Create(const std::string& run_dir, const LabRecord& record);
-  // NotFound: the directory has no journal, or one in which nothing was made, which is removed.
+  // NotFound: the directory has no journal, or one that ends before its first line does, so that
+  // nothing was made.
   static absl::StatusOr<LabRecord> Read(const std::string& run_dir);
+  // The caller holds the lock of the run directory: another process may be writing the journal.
   static absl::Status Remove(const std::string& run_dir);
 
   LabJournal(LabJournal&& other) noexcept : descriptor_(other.descriptor_) {

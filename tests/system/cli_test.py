@@ -293,19 +293,44 @@ measured: [{stages: 6, mpps: 25}, {stages: 6, mpps: 10, fitted: true}]
         self.bfly("up", self.file)
         self.assertTrue(self.json("status")["loaded"])
 
-    def test_in_the_foreground_an_interrupt_takes_the_fabric_down(self):
-        process = subprocess.Popen([BFLY, "up", self.file, "--foreground", "--run-dir", self.run_dir], text=True,
+    def foreground(self, *before):
+        process = subprocess.Popen([*before, BFLY, "up", self.file, "--foreground", "--run-dir", self.run_dir], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         self.addCleanup(process.kill)
         wait_until(lambda: self.bfly("status", check=False).stdout.startswith("life"), "the fabric is up")
+        return process
+
+    def takes_the_fabric_down(self, process, number):
         pids = self.pids()
         self.assertEqual(len(pids), 2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, _ = process.communicate(timeout=2 * PATIENCE)
         self.assertEqual(process.returncode, 0, out)
         self.assertIn("conservation: injected 0", out)
         for pid in pids:
             self.assertFalse(alive(pid))
+
+    def test_in_the_foreground_an_interrupt_takes_the_fabric_down(self):
+        self.takes_the_fabric_down(self.foreground(), signal.SIGINT)
+
+    def test_in_the_foreground_the_end_of_the_terminal_takes_the_fabric_down_unless_nohup_said_otherwise(self):
+        self.takes_the_fabric_down(self.foreground(), signal.SIGHUP)
+        process = self.foreground("nohup")
+        process.send_signal(signal.SIGHUP)
+        self.assertRaises(subprocess.TimeoutExpired, process.wait, 1)
+        self.takes_the_fabric_down(process, signal.SIGTERM)
+
+    def test_a_fabric_that_cannot_be_told_of_is_stopped(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BFLY, "up", self.file, "--json", "--run-dir", self.run_dir], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=2 * PATIENCE, check=False)
+        self.assertEqual((done.returncode, self.pids()), (1, []), done.stderr)
+        self.assertIn("cannot write to standard output", done.stderr)
+
+    def test_a_root_that_is_not_there_is_no_machine(self):
+        done = self.bfly("doctor", "--root", self.directory / "nowhere", check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(f"--root: there is no directory {self.directory}/nowhere", done.stderr)
 
     def test_pictures_come_as_lines_where_there_is_no_terminal_and_as_json_when_asked(self):
         self.bfly("up", self.file)

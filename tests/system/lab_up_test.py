@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from command_line import BFLY, LCORES, CommandLineTest
+from command_line import BFLY, LCORES, CommandLineTest, alive
 from lab import PATIENCE, require_root, run, wait_until
 
 HOSTS = 4
@@ -93,6 +93,13 @@ class LabUpTest(CommandLineTest):
         self.assertEqual(self.json("circuit", "list").get("circuits", []), [])
         self.down()
 
+    def not_well(self, wrong):
+        """What `bfly lab status` shows; it fails and says that this is `wrong`, and nothing else."""
+        done = self.bfly("lab", "status", "--json", check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(f"lab {self.name}: {wrong}\n", done.stderr)
+        return json.loads(done.stdout)
+
     # -- what it makes -----------------------------------------------------------------------------
 
     def test_four_hosts_reach_each_other_and_nothing_is_left(self):
@@ -131,7 +138,7 @@ class LabUpTest(CommandLineTest):
         # `bfly down` takes the fabric alone; the hosts stay until `bfly lab down`.
         self.bfly("down")
         self.assertEqual(self.execute("h2", "true").returncode, 0)
-        self.assertFalse(self.json("lab", "status")["fabric_runs"])
+        self.assertFalse(self.not_well("the controller does not run")["fabric_runs"])
         refused = self.up(self.four, check=False)
         self.assertIn(f"lab {self.name} is in {self.run_dir} already; remove it with `bfly lab down`", refused.stderr)
         self.down()
@@ -165,11 +172,43 @@ class LabUpTest(CommandLineTest):
         self.assertEqual(self.as_nobody("lab", "status").stdout.count("not known without sudo"), HOSTS)
         done = self.as_nobody("lab", "exec", "h0", "--", "true")
         self.assertEqual((done.returncode, "try with sudo" in done.stderr), (125, True), done.stderr)
-        self.assertEqual([host["state"] for host in self.json("lab", "status")["hosts"]], ["up"] * HOSTS)
+        self.assertEqual([host["state"] for host in self.not_well("the controller does not run")["hosts"]], ["up"] * HOSTS)
         # A journal that cannot be read is not a lab that is not there.
         (self.run_dir / "lab.journal").chmod(0)
         self.assertIn("Permission denied", self.as_nobody("lab", "status").stderr)
         self.down()
+
+    def test_status_fails_for_what_is_not_as_it_was_made(self):
+        self.up(self.four)
+        run("ip", "-n", f"{self.name}-h3", "link", "set", "eth0", "down")
+        self.not_well("host h3 is down")
+        pid = int((self.run_dir / "dp0.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not alive(pid), "the data plane is dead")
+        self.not_well("host h3 is down, data plane dp0 does not run")
+        # There is no account of a data plane that was killed.
+        told = json.loads(self.bfly("lab", "down", "--json", check=False).stdout)
+        self.assertEqual((told["namespaces"], told["links"]), (5, 4))
+        self.is_as_before()
+
+    def test_down_tells_the_same_object_with_and_without_a_fabric(self):
+        for ended in (False, True):
+            self.up(self.four)
+            if ended:
+                self.bfly("down")
+            told = self.json("lab", "down")
+            # By hand: four hosts and the data plane have a namespace each, and each host a pair of interfaces.
+            self.assertEqual((list(told), told["namespaces"], told["links"]), (["account", "namespaces", "links"], 5, 4))
+            self.assertEqual("conservation" in told["account"], not ended)
+            self.is_as_before()
+
+    def test_a_lab_that_cannot_be_told_of_leaves_nothing(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BFLY, "lab", "up", self.four, "--name", self.name, "--json", "--run-dir", self.run_dir], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=2 * PATIENCE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write to standard output", done.stderr)
+        self.is_as_before()
 
     def test_addresses_routes_and_mtu_are_those_of_the_file(self):
         self.up(self.write("more.yaml", FOUR.replace(
@@ -302,7 +341,7 @@ class LabUpTest(CommandLineTest):
         run("ip", "-n", f"{self.name}-fabric", "link", "del", "bf10")
         # Somebody else's namespace has the name now.
         name = self.foreign_namespace(f"{self.name}-h1")
-        states = [host["state"] for host in self.json("lab", "status")["hosts"]]
+        states = [host["state"] for host in self.not_well("host h1 is gone, host h2 is gone")["hosts"]]
         self.assertEqual(states, ["up", "gone", "gone", "up"])
         self.assertIn("is gone", self.execute("h1", "true").stderr)
         self.bfly("lab", "down")
@@ -311,13 +350,14 @@ class LabUpTest(CommandLineTest):
         self.is_as_before()
 
     def test_in_the_foreground_it_ends_with_a_signal(self):
-        process = self.start("--foreground")
-        wait_until(lambda: self.lines() >= 11 or process.poll() is not None, "the lab is up")
-        process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 0, said)
-        self.assertIn("5 network namespaces, 4 pairs of interfaces", said)
-        self.is_as_before()
+        for number in (signal.SIGINT, signal.SIGHUP):
+            process = self.start("--foreground")
+            wait_until(lambda: self.lines() >= 11 or process.poll() is not None, "the lab is up")
+            process.send_signal(number)
+            said, _ = process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, 0, said)
+            self.assertIn("5 network namespaces, 4 pairs of interfaces", said)
+            self.is_as_before()
 
 
 def in_a_machine_of_its_own():

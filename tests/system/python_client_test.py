@@ -1,20 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package against real daemons: what it does is seen by `bfly`, and what is wrong comes as bfly.Error."""
+import concurrent.futures
 import csv
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import unittest.mock
+
+import grpc
 
 from command_line import CommandLineTest, balances
 from lab import PATIENCE, PYTHON_PATH, ROOT, wait_until
 
 sys.path.insert(0, PYTHON_PATH)
 import bfly  # noqa: E402
-from bfly.v1 import data_server_pb2, data_server_pb2_grpc, events_pb2  # noqa: E402
+from bfly.v1 import data_server_pb2, data_server_pb2_grpc, events_pb2, events_pb2_grpc, fabric_pb2_grpc  # noqa: E402
+
+# Stands in for `bfly`: it runs the command of `lab exec`, and begins an `up` that says when it was asked to end.
+FAKE_BFLY = """#!/bin/sh
+cd "$(dirname "$0")"
+echo "$*" >> log
+case "$*" in
+*exec*) while [ "$1" != -- ]; do shift; done; shift; exec "$@";;
+*up*) trap 'sleep 1; echo ended >> log; exit $UP_ENDS_WITH' TERM
+      touch begun
+      while true; do sleep 0.1; done;;
+esac
+"""
 
 
 class PythonClientTest(CommandLineTest):
@@ -138,6 +155,79 @@ class PythonClientTest(CommandLineTest):
         # What has no method here is reached by the stubs, with the same errors.
         disks = data_server_pb2_grpc.DataServerStub(fabric.channel)
         self.refused("FAILED_PRECONDITION", "", fabric.call, disks.Request, data_server_pb2.ObjectRequest(user=1))
+
+    def test_what_the_operations_of_a_stream_raise_comes_after_the_outcomes_before_it(self):
+        self.bfly("up", self.file)
+
+        def wishes():
+            yield from (bfly.set_up(0, 1), bfly.set_up(2, 2))
+            raise OSError("no more wishes")
+
+        inputs = []
+        with self.assertRaisesRegex(OSError, "^no more wishes$"):
+            for circuit in self.connect().circuits.stream(wishes(), batch=1):
+                inputs.append(circuit.input)
+        self.assertEqual(inputs, [0, 2])
+
+    def test_a_controller_that_never_answers_is_given_up(self):
+        over = threading.Event()
+
+        def nothing(_requests, _context):
+            over.wait(PATIENCE)
+            return iter(())
+
+        for code, limit in (("DEADLINE_EXCEEDED", 0.5), ("UNAVAILABLE", PATIENCE)):
+            server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
+            servicer = type("Mute", (fabric_pb2_grpc.FabricServicer, events_pb2_grpc.EventsServicer),
+                            {"Arbitrate": lambda _, *call: nothing(*call), "Watch": lambda _, *call: nothing(*call)})()
+            fabric_pb2_grpc.add_FabricServicer_to_server(servicer, server)
+            events_pb2_grpc.add_EventsServicer_to_server(servicer, server)
+            address = f"unix:{self.directory}/{code}.sock"
+            server.add_insecure_port(address)
+            server.start()
+            fabric = bfly.Fabric(address, limit)
+            began = time.monotonic()
+            self.refused(code, "", fabric.primary().__enter__)
+            self.refused(code, "", fabric.events)
+            self.assertLess(time.monotonic() - began, PATIENCE / 2)
+            over.set()  # the second controller ends its streams at once
+            fabric.close()
+            server.stop(None).wait()
+
+    def with_fake_bfly(self, up_ends_with=0):
+        """In the PATH; it writes down what it was called with."""
+        self.write("bfly", FAKE_BFLY).chmod(0o755)
+        return unittest.mock.patch.dict("os.environ", PATH=f"{self.directory}:/usr/bin:/bin", UP_ENDS_WITH=str(up_ends_with),
+                                        PYTHONPATH=PYTHON_PATH)
+
+    def test_a_command_that_fails_in_a_host_tells_its_exit_code_and_its_output(self):
+        lab = bfly.Lab(bfly.Fabric("unix:/nowhere", 1.0), self.run_dir)
+        self.addCleanup(lab.close)
+        with self.with_fake_bfly():
+            self.assertEqual(lab.run("h0", "printf", r"\377 lost"), "\N{REPLACEMENT CHARACTER} lost")
+            for script, code in (("exit 2", 2), ("exit 1", 1), ("kill -9 $$", -signal.SIGKILL)):
+                with self.assertRaises(bfly.CommandError) as caught:
+                    lab.run("h0", "sh", "-c", f"echo 3 lost; echo why >&2; {script}")
+                error = caught.exception
+                self.assertEqual((error.exit_code, error.stdout, error.stderr), (code, "3 lost\n", "why\n"))
+                self.assertEqual(error.code.name, "UNKNOWN")
+                self.assertIn(f"exit {code}\nwhy", error.message)
+
+    def test_an_interrupt_waits_until_bfly_has_taken_down_what_it_began(self):
+        for verb, begin in ((("up", "F"), "bfly.up"), (("lab", "up", "F"), "bfly.lab")):
+            for code, then in ((1, []), (0, [" ".join([*verb[:-2], "down", "--run-dir", "D"])])):
+                with self.subTest(verb=verb, code=code), self.with_fake_bfly(code):
+                    process = subprocess.Popen([sys.executable, "-c", f"import bfly; {begin}('F', run_dir='D')"], text=True,
+                                               stderr=subprocess.PIPE, start_new_session=True)
+                    self.addCleanup(process.kill)
+                    wait_until((self.directory / "begun").exists, "bfly has begun")
+                    os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
+                    said = process.communicate(timeout=PATIENCE)[1]
+                    self.assertTrue(said.rstrip().endswith("KeyboardInterrupt"), said)
+                    log = (self.directory / "log").read_text().splitlines()
+                    self.assertEqual(log, [f"{' '.join(verb)} --run-dir D", "ended", *then])
+                for name in ("begun", "log"):
+                    (self.directory / name).unlink()
 
     def test_the_primary_role(self):
         self.bfly("up", self.file)

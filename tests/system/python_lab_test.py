@@ -3,27 +3,48 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import unittest
 
 from command_line import LCORES, CommandLineTest
-from lab import BUILD, PATIENCE, PYTHON_PATH, ROOT, run
+from lab import BUILD, PATIENCE, PYTHON_PATH, ROOT, run, wait_until
 
 
 class PythonLabTest(CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        text = (ROOT / "topologies/examples/demo.yaml").read_text().replace("name: demo", f"name: py{os.getpid()}")
+        self.lab = self.write("lab.yaml", text.replace("lcore: 1", f"lcore: {LCORES[-1]}").replace("lcore: 0", f"lcore: {LCORES[0]}"))
+        self.addCleanup(self.bfly, "lab", "down", check=False)
+        self.before = run("ip", "netns", "list")
+        self.environment = {**os.environ, "PYTHONPATH": PYTHON_PATH, "BFLY_RUN_DIR": str(self.run_dir),
+                            "PATH": f"{pathlib.Path(BUILD).resolve()}:{os.environ['PATH']}"}
+
+    def nothing_is_left(self):
+        self.assertEqual((self.pids(), run("ip", "netns", "list")), ([], self.before))
+
     def run_example(self, name):
         """What the example printed; nothing of it is left."""
-        text = (ROOT / "topologies/examples/demo.yaml").read_text().replace("name: demo", f"name: py{os.getpid()}")
-        file = self.write("lab.yaml", text.replace("lcore: 1", f"lcore: {LCORES[-1]}").replace("lcore: 0", f"lcore: {LCORES[0]}"))
-        self.addCleanup(self.bfly, "lab", "down", check=False)
-        before = run("ip", "netns", "list")
-        done = subprocess.run([sys.executable, ROOT / "docs/examples" / name, file], capture_output=True, text=True, check=False,
-                              timeout=3 * PATIENCE, env={**os.environ, "PYTHONPATH": PYTHON_PATH, "BFLY_RUN_DIR": str(self.run_dir),
-                                                         "PATH": f"{pathlib.Path(BUILD).resolve()}:{os.environ['PATH']}"})
+        done = subprocess.run([sys.executable, ROOT / "docs/examples" / name, self.lab], capture_output=True, text=True, check=False,
+                              timeout=3 * PATIENCE, env=self.environment)
         self.assertEqual(done.returncode, 0, f"{done.stdout}{done.stderr}")
-        self.assertEqual((self.pids(), run("ip", "netns", "list")), ([], before))
+        self.nothing_is_left()
         return done.stdout
+
+    def test_interrupted_at_any_moment_a_lab_leaves_nothing(self):
+        for what in ("lab.journal", "dp0.pid", "controller.sock"):
+            with self.subTest(what):
+                process = subprocess.Popen([sys.executable, "-c", "import bfly, sys\nwith bfly.lab(sys.argv[1]):\n    input()", self.lab],
+                                           stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment,
+                                           start_new_session=True)
+                self.addCleanup(process.kill)
+                wait_until((self.run_dir / what).exists, f"there is {what}")
+                os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
+                said = process.communicate(timeout=2 * PATIENCE)[1]
+                self.assertTrue(said.rstrip().endswith("KeyboardInterrupt"), said)
+                self.nothing_is_left()
 
     def test_hosts(self):
         printed = self.run_example("hosts.py")

@@ -125,6 +125,8 @@ TEST(Suggestion, SaysWhatMayHaveBeenMeant) {
   EXPECT_EQ(meant({"counters", "--rwos=3"}),
             "`bfly counters` has no option --rwos; did you mean --rows?");
   EXPECT_THAT(meant({"zzzzzzzz"}), HasSubstr("use one of describe, up, status"));
+  EXPECT_THAT(meant({"zzzzzzzz"}), testing::Not(HasSubstr("values"))) << "the help hides it";
+  EXPECT_THAT(meant({"value"}), testing::Not(HasSubstr("did you mean")));
   EXPECT_EQ(meant({"counters", "--rows", "a"}), "");
 }
 

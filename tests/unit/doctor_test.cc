@@ -180,6 +180,27 @@ TEST_F(DoctorTest, MemoryIsEnoughIfEitherKindIs) {
                 "400 MiB available; a data plane takes 512", "memory_mb");
 }
 
+TEST_F(DoctorTest, HugepagesAreReservedByTheDefaultSizeOfTheirPages) {
+  Write("/proc/meminfo", "MemAvailable: 8388608 kB\nHugepagesize:    1048576 kB\n");
+  Write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "100\n");
+  // 312 MiB of 512 lack, which is a page of 1 GiB; the pages of 2 MiB stay and are not counted.
+  ExpectFinding(CheckHugepages(machine()), Fitness::kSlower, "200 MiB free of 2048",
+                "vm.nr_hugepages=1, and");
+  // arm64 with base pages of 64 KiB: pages of 512 MiB. Two are in use, one more is enough.
+  Remove("/sys/kernel/mm/hugepages");
+  Write("/proc/meminfo", "MemAvailable: 8388608 kB\nHugepagesize:     524288 kB\n");
+  Write("/sys/kernel/mm/hugepages/hugepages-524288kB/free_hugepages", "0\n");
+  Write("/sys/kernel/mm/hugepages/hugepages-524288kB/nr_hugepages", "2\n");
+  ExpectFinding(CheckHugepages(machine()), Fitness::kSlower, "0 MiB free of 1024",
+                "vm.nr_hugepages=3, and");
+  const auto needs = Needs(R"(
+name: large
+network: {kind: butterfly, rows: 8}
+data_planes: [{name: a, memory_mb: 600}]
+)");
+  EXPECT_EQ(needs.at("a memory").mend, "sysctl -w vm.nr_hugepages=4");
+}
+
 TEST_F(DoctorTest, AUserWithoutCapabilitiesIsToldWhichAndWhatFor) {
   // Bit 13 alone: CAP_NET_RAW.
   Write("/proc/self/status", "CapEff:\t0000000000002000\nCpus_allowed_list:\t0-1\n");
@@ -226,6 +247,37 @@ ports:
     EXPECT_EQ(finding.verdict, Fitness::kOk) << name << ": " << finding.found;
   }
   EXPECT_EQ(needs.at("dp0 memory").found, "512 MiB, of hugepages");
+}
+
+TEST_F(DoctorTest, PortsThatALabMakesNeedNotBeThere) {
+  const std::string hosts = R"(
+name: lab
+network: {kind: butterfly, rows: 8}
+data_planes: [{name: dp0, network_namespace: not-yet}]
+hosts:
+  - {name: h5, rows: 5}
+  - {name: box, rows: 1, kind: container, pid: 4711}
+  - {name: vm, rows: 4, kind: machine, vhost_socket: /run/bfly/vm.sock}
+)";
+  auto needs = Needs(hosts);
+  ExpectFinding(needs.at("dp0 h5"), Fitness::kOk, "iface=bf5", "");
+  EXPECT_THAT(needs.at("dp0 h5").found, HasSubstr("made by `bfly lab up`"));
+  ExpectFinding(needs.at("dp0 box"), Fitness::kMissing, "process 4711", "pid");
+  EXPECT_EQ(needs.at("dp0 vm").verdict, Fitness::kOk) << needs.at("dp0 vm").found;
+  Write("/proc/4711/ns/net", "");
+  EXPECT_EQ(Needs(hosts).at("dp0 box").verdict, Fitness::kOk);
+  Write("/proc/sys/user/max_net_namespaces", "0\n");
+  ExpectFinding(Needs(hosts).at("dp0 h5"), Fitness::kMissing, "none may be made",
+                "user.max_net_namespaces");
+  needs = Needs(R"(
+name: cables
+network: {kind: butterfly, rows: 8}
+hosts:
+  - {name: there, rows: 2, kind: interface, port_interface: bf0}
+  - {name: pulled, rows: 3, kind: interface, port_interface: nix0}
+)");
+  EXPECT_EQ(needs.at("dp0 there").verdict, Fitness::kOk);
+  ExpectFinding(needs.at("dp0 pulled"), Fitness::kMissing, "no interface nix0", "nix0");
 }
 
 TEST_F(DoctorTest, ATopologyIsJudgedByItsLcoresMemoryAndDevices) {

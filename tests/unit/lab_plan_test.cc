@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "control/lab/journal.h"
 #include "control/lab/plan.h"
 #include "control/topology_file/reader.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
 namespace {
@@ -164,6 +168,14 @@ TEST(LabJournal, ALineWithoutItsEndWasNotWritten) {
     EXPECT_EQ(1 + read->namespaces.size() + read->links.size() + (read->up ? 1 : 0), whole) << cut;
   }
   EXPECT_EQ(whole, 6u);
+}
+
+TEST(LabJournal, WhoReadsALineThatIsBeingWrittenLeavesItThere) {
+  const TemporaryFolder folder;
+  const std::string path = LabJournal::PathIn(folder.path());
+  std::ofstream(path) << HeadLine(Everything()).substr(0, 9);
+  EXPECT_TRUE(absl::IsNotFound(LabJournal::Read(folder.path()).status()));
+  EXPECT_TRUE(std::filesystem::exists(path));
 }
 
 TEST(LabJournal, ADamagedLineIsNamed) {

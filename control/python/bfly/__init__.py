@@ -4,7 +4,7 @@
 The messages are those of the API, in bfly.v1, such as bfly.v1.circuits_pb2.Circuit.
 """
 from .circuits import Circuits, release, set_up
-from .errors import ArgumentError, Error, FieldError
+from .errors import ArgumentError, CommandError, Error, FieldError
 from .events import Events
 from .experiment import Experiment, measure
 from .fabric import Fabric, connect, up
@@ -18,5 +18,6 @@ from .session import Stream
 from .telemetry import SUMMARY, Telemetry, links
 from .traffic import Traffic, source
 
-__all__ = ["ArgumentError", "Circuits", "Error", "Events", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Ports", "Programs",
-           "Role", "SUMMARY", "Schedules", "Stream", "Telemetry", "Traffic", "connect", "lab", "links", "measure", "release", "set_up", "source", "up"]
+__all__ = ["ArgumentError", "Circuits", "CommandError", "Error", "Events", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes",
+           "Ports", "Programs", "Role", "SUMMARY", "Schedules", "Stream", "Telemetry", "Traffic", "connect", "lab", "links", "measure", "release",
+           "set_up", "source", "up"]

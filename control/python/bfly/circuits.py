@@ -96,21 +96,26 @@ class Circuits:
         """Carries out operations in their order, `batch` of them in a message, with a circuit or an Error for each.
 
         `operations` are requests that set_up() and release() of this module made, or MoveRequests; they are taken as the
-        controller keeps up.
+        controller keeps up. An exception that taking them raises comes after the outcomes of the messages before it.
         """
         if not 1 <= batch <= _LONGEST_BATCH:
             raise ArgumentError("batch", f"{batch} is outside 1..{_LONGEST_BATCH}")
 
+        failures: list[Exception] = []
+
         def messages() -> Iterator[pb.CircuitOperation]:
-            source = iter(operations)
-            while chunk := [self._operation(request) for request in itertools.islice(source, batch)]:
-                yield pb.CircuitOperation(batch=pb.CircuitOperations(operations=chunk))
+            try:
+                source = iter(operations)
+                while chunk := [self._operation(request) for request in itertools.islice(source, batch)]:
+                    yield pb.CircuitOperation(batch=pb.CircuitOperations(operations=chunk))
+            except Exception as failure:  # gRPC would end the call and say that something was raised, but not what
+                failures.append(failure)
 
         def answers(answer: pb.CircuitResult) -> Iterator[pb.Circuit | Error]:
             # A message that is refused whole has no results of its own.
             return map(_outcome, answer.results or [answer])
 
-        return Stream(self._session.address, self._stub.Stream(messages()), answers)
+        return Stream(self._session.address, self._stub.Stream(messages()), answers, failures=failures)
 
     def _operation(self, request: Operation) -> pb.CircuitOperation:
         self._session.with_election_id(request)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions of this package: Error, and ArgumentError, which is an Error."""
+"""The exceptions of this package: Error, and ArgumentError and CommandError, which are Errors."""
 import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
@@ -58,6 +58,22 @@ class ArgumentError(Error, ValueError):
 
     def __init__(self, field: str, description: str):
         super().__init__(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {description}", (FieldError(field, description),))
+
+
+class CommandError(Error):
+    """A command in a host that failed. It has the code UNKNOWN.
+
+    exit_code  that of the command, as subprocess has it: -9 after SIGKILL. 125: bfly failed; 126: it cannot be run; 127: there is
+               no such command
+    stdout     what the command wrote
+    stderr     what it wrote there, or what bfly says of it
+    """
+
+    def __init__(self, what: str, exit_code: int, stdout: str, stderr: str):
+        super().__init__(grpc.StatusCode.UNKNOWN, f"{what}: exit {exit_code}\n{stderr}".rstrip())
+        self.exit_code = exit_code
+        self.stdout = stdout
+        self.stderr = stderr
 
 
 def made(kind: Callable[..., _M], **fields: Any) -> _M:

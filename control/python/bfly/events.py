@@ -29,7 +29,7 @@ class Events(Stream[pb.Event]):
                        severity=_value("severity", "Severity", severity), run_id=run_id, past_only=not follow, since=since)
         stub = events_pb2_grpc.EventsStub(session.channel)
         super().__init__(session.address, stub.Watch(request), lambda event: iter([event]))
-        first = next(self)
+        first = session.first_answer(self._call)
         self.run_id: str = first.run_id
         self.newest: int = first.began.newest
         self.missed: int = first.missed

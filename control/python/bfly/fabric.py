@@ -11,7 +11,7 @@ from .circuits import Circuits
 from .events import Events
 from .faults import Links, Nodes
 from .ports import Ports
-from .program import run
+from .program import brought_up, take_down
 from .programs import Programs
 from .role import Role
 from .schedules import Schedules
@@ -111,11 +111,6 @@ def connect(address: str | None = None, *, run_dir: str | os.PathLike[str] | Non
 def up(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[str] | None = None) -> Fabric:
     """Starts a fabric by `bfly up FILE OPTIONS` and connects to it. close(), or the end of a `with` block, is `bfly down`."""
     where = [] if run_dir is None else ["--run-dir", str(run_dir)]
-    run("up", str(file), *options, *where)
-    try:
-        fabric = connect(run_dir=run_dir)
-    except BaseException:
-        run("down", *where)
-        raise
-    fabric.at_the_end = lambda: run("down", *where)
+    fabric = brought_up(("up", str(file), *options, *where), ("down", *where), lambda: connect(run_dir=run_dir))
+    fabric.at_the_end = lambda: take_down("down", *where)
     return fabric

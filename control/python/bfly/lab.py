@@ -4,9 +4,9 @@ import os
 
 import grpc
 
-from .errors import Error
+from .errors import CommandError, Error
 from .fabric import Fabric, connect, run_directory
-from .program import run
+from .program import brought_up, ended, take_down
 
 
 def _place_of(run_dir: str | os.PathLike[str] | None) -> list[str]:
@@ -23,8 +23,11 @@ class Lab:
         self._page = run_directory(run_dir) / "web.url"
 
     def run(self, host: str, *command: str) -> str:
-        """Runs a command in a host to its end and returns its standard output. Raises Error if it fails."""
-        return run("lab", "exec", *self._place, host, "--", *command)
+        """Runs a command in a host to its end and returns its standard output. Raises CommandError if its exit code is not 0."""
+        done = ended("lab", "exec", *self._place, host, "--", *command)
+        if done.returncode:
+            raise CommandError(f"{' '.join(command)} in {host}", done.returncode, done.stdout, done.stderr)
+        return done.stdout
 
     @property
     def url(self) -> str:
@@ -46,12 +49,7 @@ class Lab:
 
 def lab(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[str] | None = None) -> Lab:
     """Makes the hosts of a topology file and starts its fabric, by `bfly lab up FILE OPTIONS`."""
-    place = _place_of(run_dir)
-    run("lab", "up", str(file), *options, *place)
-    try:
-        fabric = connect(run_dir=run_dir)
-    except BaseException:
-        run("lab", "down", *place)
-        raise
-    fabric.at_the_end = lambda: run("lab", "down", *place)
+    down = ("lab", "down", *_place_of(run_dir))
+    fabric = brought_up(("lab", "up", str(file), *options, *_place_of(run_dir)), down, lambda: connect(run_dir=run_dir))
+    fabric.at_the_end = lambda: take_down(*down)
     return Lab(fabric, run_dir)

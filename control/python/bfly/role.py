@@ -35,10 +35,11 @@ class Role:
         stub = fabric_pb2_grpc.FabricStub(self._session.channel)
         self._call = stub.Arbitrate(iter(self._requests.get, None))
         try:
-            first = next(self._call)
-        except grpc.RpcError as error:
+            first = self._session.first_answer(self._call)
+        except BaseException:
             self._requests.put(None)
-            raise Error.of_call(error, self._session.address) from None
+            self._call.cancel()
+            raise
         self._held = first.primary
         self._reader = threading.Thread(target=self._listen, name="bfly primary role", daemon=True)
         self._reader.start()

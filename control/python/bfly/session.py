@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One connection to bfly-controller, which all parts of a Fabric share."""
 import os
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import grpc
@@ -41,26 +42,31 @@ def _channel(address: str) -> grpc.Channel:
     return grpc.secure_channel(address, grpc.ssl_channel_credentials(ca, key, certificate), options=_OPTIONS)
 
 
-def _read(call: Any, answers: Callable[[Any], Iterator[T]], address: str) -> Iterator[T]:
+def _read(call: Any, answers: Callable[[Any], Iterator[T]], address: str, failures: Sequence[Exception]) -> Iterator[T]:
     try:
         for answer in call:
             yield from answers(answer)
     except grpc.RpcError as error:
         if not call.cancelled():  # by close()
             raise Error.of_call(error, address) from None
+        return
+    if failures:
+        raise failures[0]
 
 
 class Stream(Generic[T]):
     """Answers that come one after the other, until the stream is closed or the server ends it, or so many have come.
 
-    It reads an answer when it is asked for one, and keeps none. A `with` block closes it, and so does losing it.
+    It reads an answer when it is asked for one, and keeps none. A `with` block closes it, and so does losing it. Where it sends
+    too, `failures` gets what stopped that, which is raised at the end.
     """
 
     _call: Any = None  # where __init__ of a class below this one has raised before there was a call
 
-    def __init__(self, address: str, call: Any, answers: Callable[[Any], Iterator[T]], most: int | None = None):
+    def __init__(self, address: str, call: Any, answers: Callable[[Any], Iterator[T]], most: int | None = None,
+                 failures: Sequence[Exception] = ()):
         self._call, self._most = call, most
-        self._items = _read(call, answers, address)
+        self._items = _read(call, answers, address, failures)
 
     def __iter__(self) -> Iterator[T]:
         return self
@@ -110,6 +116,23 @@ class Session:
             return method(self.with_election_id(request), timeout=self.timeout if timeout is None else timeout)
         except grpc.RpcError as error:
             raise Error.of_call(error, self.address) from None
+
+    def first_answer(self, call: Any) -> Any:
+        """The first answer of a call that is a stream; it gets as much time as another call. Raises Error."""
+        late = threading.Timer(self.timeout, call.cancel)
+        late.daemon = True
+        late.start()
+        try:
+            return next(call)
+        except StopIteration:
+            raise Error(grpc.StatusCode.UNAVAILABLE, f"the controller at {self.address} ended the call before it answered") from None
+        except grpc.RpcError as error:
+            if call.cancelled():
+                raise Error(grpc.StatusCode.DEADLINE_EXCEEDED,
+                            f"the controller at {self.address} did not answer within {self.timeout:g} s") from None
+            raise Error.of_call(error, self.address) from None
+        finally:
+            late.cancel()
 
     def close(self) -> None:
         self.channel.close()
