@@ -23,6 +23,10 @@ double OpenUnit(const PhiloxBlock& block, int word) {
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
 }
 
+// On-off: an arrival goes through the periods before it one by one. So many take about a
+// millisecond.
+constexpr double kMostPeriodsAPacket = 1e4;
+
 bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
 
 }  // namespace
@@ -63,6 +67,14 @@ absl::Status CheckArrivals(const ArrivalSpec& spec) {
     if (!(spec.duty > 0 && spec.duty <= 1)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "duty: ", spec.duty, " is not a part of the time; it must be above 0 and at most 1"));
+    }
+    const double shortest = spec.duty / (spec.rate * kMostPeriodsAPacket);
+    // The message has six digits. What it prints is accepted.
+    if (spec.on < shortest * (1 - 1e-5)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("on: ", spec.on, " gives ", spec.duty / (spec.rate * spec.on),
+                       " on periods for each packet (allowed: ", kMostPeriodsAPacket,
+                       "); at this rate and duty an on period lasts at least ", shortest));
     }
   }
   return absl::OkStatus();

@@ -38,7 +38,8 @@ struct ArrivalSpec {
   double duty = 0;  // kOnOff: part of the time that is on, above 0, at most 1
 };
 
-// InvalidArgument names the field: "slot: ...".
+// InvalidArgument names the field: "slot: ...". kOnOff allows 10^4 on periods for each packet, so
+// that the next packet is found in a bounded time.
 absl::Status CheckArrivals(const ArrivalSpec& spec);
 
 class Arrivals {

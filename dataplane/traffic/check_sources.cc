@@ -16,6 +16,9 @@ constexpr uint32_t kMaxBytes = 9018;
 // count slots instead of packets.
 constexpr double kShortestTime = 1e-9;
 
+// Packets of a row are numbered with 40 bits.
+constexpr uint64_t kMostPacketsOfARow = uint64_t{1} << 40;
+
 template <typename... Part>
 absl::Status Wrong(const std::string& at, const Part&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(at, parts...));
@@ -77,6 +80,9 @@ absl::Status CheckArrivalsOf(const std::string& at, const SourceConfig& s) {
 absl::Status CheckSource(const std::string& at, const SourceConfig& s, const Network& network) {
   if (s.priority > 7) return Wrong(at, "priority: ", s.priority, " is outside 0..7");
   if (s.destination == Destination::kTrace) return CheckTrace(at, s, network);
+  if (s.packets > kMostPacketsOfARow) {
+    return Wrong(at, "packets: ", s.packets, " is outside 0..", kMostPacketsOfARow);
+  }
   const std::string row_range = absl::StrCat(" is outside 0..", network.rows() - 1);
   if (s.rows.empty()) return Wrong(at, "rows: empty; name the rows that send");
   for (size_t r = 0; r < s.rows.size(); ++r) {

@@ -260,6 +260,10 @@ TEST(TrafficSources, AWrongOneIsRefusedWithItsField) {
                      .destination = Destination::kPattern,
                      .pattern = {.name = "p-flip", .p = 2}}),
             "sources[0].p: 2 is not a probability, 0 to 1");
+  EXPECT_EQ(message({.rows = EveryRow(8),
+                     .destination = Destination::kUniform,
+                     .packets = (uint64_t{1} << 61) + 1}),
+            "sources[0].packets: 2305843009213693953 is outside 0..1099511627776");
   EXPECT_EQ(message({.destination = Destination::kTrace}), "sources[0].trace: it has no packet");
   const auto with = [](const TracePacket& packet) {
     return SourceConfig{.destination = Destination::kTrace,

@@ -231,6 +231,13 @@ TEST(Arrivals, WhatIsWrongIsNamedWithWhatWouldBeRight) {
   EXPECT_EQ(error({ArrivalProcess::kOnOff, 1, 0, 1, 0}),
             "duty: 0 is not a part of the time; it must be above 0 and at most 1");
   EXPECT_THAT(error({ArrivalProcess::kOnOff, 1, 0, 1, 1.1}), HasSubstr("duty: 1.1"));
+  // Half of the time on, ten packets a second and on periods of a nanosecond: a packet comes every
+  // 50 ms of being on, which are 5e7 on periods. 10^4 periods of 5 us are 50 ms too.
+  EXPECT_EQ(error({ArrivalProcess::kOnOff, 10, 0, 1e-9, 0.5}),
+            "on: 1e-09 gives 5e+07 on periods for each packet (allowed: 10000); at this rate and "
+            "duty an on period lasts at least 5e-06");
+  EXPECT_EQ(error({ArrivalProcess::kOnOff, 10, 0, 5e-6, 0.5}), "");
+  EXPECT_THAT(error({ArrivalProcess::kOnOff, 10, 0, 4.9e-6, 0.5}), HasSubstr("on: 4.9e-06"));
   EXPECT_EQ(std::string(ArrivalProcessByName("burst").status().message()),
             "process: \"burst\" is unknown; use constant, poisson, bernoulli, on-off, "
             "slotted-batch");
