@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <iterator>
 #include <regex>
+#include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/json/message_json.h"
 #include "control/measure/kinds.h"
 #include "control/measure/settings.h"
 #include "control/topology_file/reader.h"
+#include "google/protobuf/text_format.h"
 
 namespace bfly::control {
 namespace {
@@ -26,6 +29,46 @@ const Kind& KindOf(const std::string& text) {
                              std::regex(absl::StrCat(R"((^|\n)[ {]*"?)", kind.key, R"("?[ ]*:)")));
   };
   return *std::find_if(Kinds().begin(), Kinds().end(), has_key);
+}
+
+// Returns the first value that stands a second time in the list `field`, as "d[3]: 2"; empty if all
+// differ.
+std::string RepeatedValue(const google::protobuf::Message& message,
+                          const google::protobuf::FieldDescriptor& field) {
+  std::set<std::string> seen;
+  for (int i = 0; i < message.GetReflection()->FieldSize(message, &field); ++i) {
+    std::string value;
+    google::protobuf::TextFormat::PrintFieldValueToString(message, &field, i, &value);
+    if (field.enum_type() != nullptr) absl::AsciiStrToLower(&value);
+    if (!seen.insert(value).second) return absl::StrCat(field.name(), "[", i, "]: ", value);
+  }
+  return "";
+}
+
+absl::Status CheckSeedsDiffer(const google::protobuf::Message& message) {
+  const auto* seeds = message.GetDescriptor()->FindFieldByName("seeds");
+  const std::string repeated = RepeatedValue(message, *seeds);
+  if (repeated.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(repeated, " is listed twice; trials with the same seed are not independent"));
+}
+
+// Points are equal if results.json writes the same of them.
+absl::Status CheckPointsDiffer(const google::protobuf::Message& message,
+                               const std::vector<Point>& points) {
+  std::set<std::string> seen;
+  const auto is_new = [&](const Point& point) { return seen.insert(point.json().dump()).second; };
+  const auto twice = std::find_if_not(points.begin(), points.end(), is_new);
+  if (twice == points.end()) return absl::OkStatus();
+  const google::protobuf::Descriptor& type = *message.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *type.field(i);
+    if (!field.is_repeated() || !twice->json().contains(field.name())) continue;
+    const std::string repeated = RepeatedValue(message, field);
+    if (!repeated.empty()) return absl::InvalidArgumentError(repeated + " is listed twice");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the lists give the point ", twice->ToString(), " twice"));
 }
 
 // Checks that every claim that the file names is known and applies to some point.
@@ -55,6 +98,9 @@ absl::Status Complete(Experiment& experiment) {
     return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
+  const google::protobuf::Message& message = experiment.message();
+  if (absl::Status status = CheckSeedsDiffer(message); !status.ok()) return status;
+  if (absl::Status status = CheckPointsDiffer(message, *points); !status.ok()) return status;
   if (absl::Status status = experiment.CheckEffort(*points); !status.ok()) return status;
   return CheckNamedClaims(experiment, *points);
 }

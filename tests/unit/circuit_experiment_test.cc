@@ -111,6 +111,13 @@ TEST(CircuitExperiment, SettingsAreSweptOnlyForProtocolsThatHaveThem) {
                          "benes bitrev d=6", "lock_down q=1 d=6", "lock_down q=2 d=6"));
 }
 
+// The smallest c with c! > d is the threshold where the file gives none: 3! = 6 and 4! = 24.
+TEST(CircuitExperiment, DifferentValuesThatGiveTheSamePointAreRefused) {
+  EXPECT_EQ(CircuitErrorOf("name: x\nd: 6\nprotocol: collision\nc: [0, 5]\n"), "");
+  EXPECT_THAT(CircuitErrorOf("name: x\nd: 6\nprotocol: collision\nc: [0, 4]\n"),
+              HasSubstr("the lists give the point collision random c=4 d=6 twice"));
+}
+
 TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
   const CircuitFolder folder;
   const std::string file = folder.Write(

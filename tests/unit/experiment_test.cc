@@ -138,6 +138,21 @@ TEST(ReadExperiment, RefusesWhatCannotBeRun) {
               HasSubstr("\"prop99\" is unknown (allowed: prop2_lower_bound"));
 }
 
+TEST(ReadExperiment, RefusesSeedsAndPointsThatAreListedTwice) {
+  const std::string common = "name: x\nnetwork: butterfly\n";
+  EXPECT_THAT(ErrorOf(common + "d: 2\nrho: .5\nseeds:\n  - 4\n  - 5\n  - 4\n"),
+              HasSubstr(":8: seeds[2]: 4 is listed twice; trials with the same seed are not "
+                        "independent"));
+  EXPECT_THAT(ErrorOf(kSmall, {"seeds=1,1"}),
+              HasSubstr("--set seeds=1,1: seeds[1]: 1 is listed twice"));
+  EXPECT_THAT(ErrorOf(common + "rho: .5\nd: [2, 3, 2]\n"), HasSubstr(":4: d[2]: 2 is listed"));
+  EXPECT_THAT(ErrorOf(kSmall, {"discipline=fifo,fifo"}),
+              HasSubstr("discipline[1]: fifo is listed twice"));
+  // Classes may have equal shares, and equal loads in slots of different lengths are two points.
+  EXPECT_EQ(ErrorOf(kSmall, {"discipline=priority", "class_shares=0.5,0.5"}), "");
+  EXPECT_EQ(ErrorOf(kSmall, {"arrivals=bernoulli", "slot=1,0.5", "rho=0.3"}), "");
+}
+
 TEST(ReadExperiment, RunsParallelLinksOnADilatedButterflyOnly) {
   const std::string dilated =
       "name: x\nnetwork: dilated_butterfly\nd: 3\nrho: .5\nmultiplicity: 2\n";
