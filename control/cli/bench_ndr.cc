@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -60,7 +59,7 @@ std::vector<SearchGoal> GoalsOf(const NdrOptions& options) {
                  .exceed_ratio = options.exceed_ratio,
                  .final_duration = options.final_duration,
                  .duration_sum = std::max(options.duration_sum, options.final_duration),
-                 .initial_duration = std::min(options.initial_duration, options.final_duration),
+                 .initial_duration = options.initial_duration,
                  .width = options.width};
   SearchGoal pdr = ndr;
   pdr.name = "PDR";
@@ -257,6 +256,11 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
                         "(--final-duration)",
                         options.duration_sum, options.final_duration));
   }
+  if (options.initial_duration > options.final_duration) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--initial-duration: %g s is more than one full-length trial, %g s (--final-duration)",
+        options.initial_duration, options.final_duration));
+  }
   v1::StatusResponse answer;
   auto fabric = v1::Fabric::NewStub(Connect(common));
   absl::Status status =
@@ -384,7 +388,9 @@ void AddNdrBench(CLI::App& bench, Invocation& invocation) {
                    "Write the latency histograms at 10, 50 and 90 % of NDR here, as CSV")
       ->type_name("FILE");
   verb->add_option("--seed", options->seed, "Seed of random destinations")->capture_default_str();
-  verb->callback([&invocation, options] {
+  verb->callback([&invocation, options, verb] {
+    if (verb->count("--initial-duration") == 0)
+      options->initial_duration = std::min(options->initial_duration, options->final_duration);
     invocation.action = [common = invocation.common, options] {
       return BenchNdr(*options, common);
     };

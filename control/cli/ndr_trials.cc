@@ -196,8 +196,12 @@ absl::StatusOr<FabricTrials::Sent> FabricTrials::Send(double load, double durati
 absl::Status FabricTrials::CheckAlone() {
   const auto list = List();
   if (!list.ok()) return list.status();
-  if (list->sources().empty()) return absl::OkStatus();
-  const std::string& name = list->sources(0).source().name();
+  // What a finished source has sent is not counted, unless its name is that of a trial's source.
+  const auto in_the_way =
+      std::find_if(list->sources().begin(), list->sources().end(),
+                   [](const auto& status) { return !status.finished() || IsOfTrial(status); });
+  if (in_the_way == list->sources().end()) return absl::OkStatus();
+  const std::string& name = in_the_way->source().name();
   return absl::FailedPreconditionError(
       absl::StrCat("sources run on the fabric already, such as ", name.empty() ? "one" : name,
                    name.empty() ? " without a name" : "",

@@ -43,7 +43,8 @@ class FabricTrials {
  public:
   FabricTrials(const Common& common, TrafficProfile profile);
 
-  // FailedPrecondition: sources run on the fabric, whose frames would be counted too.
+  // FailedPrecondition: sources run on the fabric, whose frames would be counted too. Sources that
+  // have finished are allowed, except those of an earlier search.
   absl::Status CheckAlone();
 
   // What the sources send as fast as their workers allow, in frames a second of each sending row.

@@ -106,6 +106,8 @@ class Throughput(CommandLineTest):
         self.assertIn("row 4 is outside 0..3", self.refused("--rows", "2-4"))
         self.assertIn("--duration-sum: 1 s is less than one full-length trial, 3 s",
                       self.refused("--duration-sum", "1s", "--final-duration", "3s"))
+        self.assertIn("--initial-duration: 2 s is more than one full-length trial, 1 s",
+                      self.refused("--initial-duration", "2s", "--final-duration", "1s"))
         self.assertIn("need circuits", self.refused("--to", "circuit"))
         self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform", "--latency")
         self.assertEqual(self.json("traffic", "latency")["histogram"], [], "nobody asked for it")
@@ -113,7 +115,12 @@ class Throughput(CommandLineTest):
         self.assertIn("such as mine", self.refused("--histogram", self.directory / "latency.csv"))
         self.assertEqual((self.directory / "latency.csv").read_text(), before, "an older file stays")
         self.bfly("traffic", "stop")
-        # One load, which passes: it is no upper bound, and the exit code says so.
+        self.bfly("traffic", "start", "--name", "over", "--rate", "1k", "--to", "uniform", "--packets", "1")
+        wait_until(lambda: self.json("traffic", "list")["sources"][0]["finished"], "the source has finished")
+        # One load, which passes: it is no upper bound, and the exit code says so. A source that has finished is no
+        # obstacle, and a default above --final-duration is lowered to it.
+        self.assertIn("--most sets the largest", self.refused("--most", "200", "--bytes", BYTES, "--final-duration", "100ms"))
+        self.bfly("traffic", "stop")
         text = self.refused("--most", "200", "--bytes", BYTES, "--initial-duration", "100ms",
                             "--final-duration", "100ms")
         self.assertIn("--most sets the largest", text)
