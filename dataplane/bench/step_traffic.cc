@@ -73,7 +73,7 @@ LoopSpeed MeasurePlainLoop(const Network& network, const StepTraffic& traffic, d
   std::vector<LinkQueue> queues(network.link_count());
   std::vector<uint64_t> packets(network.link_count());
   std::vector<uint64_t> bytes(network.link_count());
-  uint64_t hops = 0;
+  uint64_t hops = 0, timed_steps = 0;
   const auto enter = [&](int stage, Row row, Packet packet) {
     const int port = static_cast<int>(packet.tag >> 63);
     packet.tag <<= 1;
@@ -81,10 +81,16 @@ LoopSpeed MeasurePlainLoop(const Network& network, const StepTraffic& traffic, d
   };
 
   size_t step = 0;
-  const double cpu_start = ThreadCpuSeconds();
-  const auto start = std::chrono::steady_clock::now();
+  const uint64_t warm_up = 2 * static_cast<uint64_t>(stages);
+  double cpu_start = 0;
+  auto start = std::chrono::steady_clock::now();
   std::chrono::duration<double> elapsed{};
   for (uint64_t now = 0;; ++now) {
+    if (now == warm_up) {
+      hops = 0;
+      cpu_start = ThreadCpuSeconds();
+      start = std::chrono::steady_clock::now();
+    }
     uint32_t i = step == 0 ? 0 : traffic.step_end[step - 1];
     for (; i < traffic.step_end[step]; ++i) {
       const StepTraffic::Packet& p = traffic.packets[i];
@@ -106,13 +112,15 @@ LoopSpeed MeasurePlainLoop(const Network& network, const StepTraffic& traffic, d
         }
       }
     }
-    if ((now & 15) != 0) continue;
+    if (now < warm_up || (now & 15) != 0) continue;
+    timed_steps = now + 1 - warm_up;
     elapsed = std::chrono::steady_clock::now() - start;
     if (elapsed.count() >= seconds) break;
   }
   const double all = static_cast<double>(hops);
   return {.hops_per_second = all / elapsed.count(),
-          .hops_per_cpu_second = all / (ThreadCpuSeconds() - cpu_start)};
+          .hops_per_cpu_second = all / (ThreadCpuSeconds() - cpu_start),
+          .hops_per_step = all / static_cast<double>(timed_steps)};
 }
 
 }  // namespace bfly::dataplane

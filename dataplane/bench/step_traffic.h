@@ -25,9 +25,11 @@ StepTraffic DrawStepTraffic(const Network& network, double load, uint32_t packet
 struct LoopSpeed {
   double hops_per_second = 0;
   double hops_per_cpu_second = 0;
+  double hops_per_step = 0;
 };
 // Runs a plain loop on this thread. It has a queue for each link, serves the links in turn, and
-// sends one packet over each link in each step.
+// sends one packet over each link in each step. `seconds` are measured after two steps for each
+// stage, which fill the network.
 LoopSpeed MeasurePlainLoop(const Network& network, const StepTraffic& traffic, double seconds);
 
 }  // namespace bfly::dataplane

@@ -17,24 +17,31 @@ namespace {
 constexpr double kHopsOfARun = 2e7;
 constexpr double kLeastUnits = 60;  // a window of a large network is some 20 units
 constexpr double kHopsOfALoop = 4e6;
+constexpr double kLooksOfALoop = 4e8;  // at links, also idle ones: seconds
+constexpr double kLeastSteps = 4;
 
 struct Speed {
   double wall;
   double cpu;
+  double hops_per_step;
 };
 
 // The loop that one writes first: a queue of packets for each link, time in steps, and in each step
-// every link sends one packet on. The first half of the steps fills the queues and is not timed.
+// every link sends one packet on. As many steps as are timed, and at least two for each stage, fill
+// the queues before.
 Speed MeasurePlainLoop(const Network& network, double load, uint64_t seed) {
   std::vector<std::queue<WireTag>> links(network.link_count());
   const double per_step = network.rows() * network.stages() * 2 * load;
-  const auto steps = static_cast<uint64_t>(std::max(2 * kHopsOfALoop / per_step, 2.0));
+  const double wanted =
+      std::min(kHopsOfALoop / per_step, kLooksOfALoop / static_cast<double>(network.link_count()));
+  const auto timed = static_cast<uint64_t>(std::max(wanted, kLeastSteps));
+  const uint64_t warm_up = std::max(timed, 2 * static_cast<uint64_t>(network.stages()));
   const auto threshold = static_cast<uint64_t>(load * 0x1p32);
   uint64_t hops = 0, counter = 0;
   double cpu = 0;
   auto start = std::chrono::steady_clock::now();
-  for (uint64_t step = 0; step < steps; ++step) {
-    if (step == steps / 2) {
+  for (uint64_t step = 0; step < warm_up + timed; ++step) {
+    if (step == warm_up) {
       hops = 0;
       cpu = CpuSeconds();
       start = std::chrono::steady_clock::now();
@@ -66,7 +73,9 @@ Speed MeasurePlainLoop(const Network& network, double load, uint64_t seed) {
   }
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   const auto done = static_cast<double>(hops);
-  return {.wall = done / wall.count(), .cpu = done / (CpuSeconds() - cpu)};
+  return {.wall = done / wall.count(),
+          .cpu = done / (CpuSeconds() - cpu),
+          .hops_per_step = done / static_cast<double>(timed)};
 }
 
 absl::Status Check(const VirtualBenchOptions& options) {
@@ -117,6 +126,7 @@ absl::StatusOr<VirtualBenchResult> RunVirtualBench(const VirtualBenchOptions& op
     const Speed plain = MeasurePlainLoop(*network, options.load, config.arrivals.seed);
     result.baseline_hops_per_second.push_back(plain.wall);
     result.baseline_hops_per_cpu_second.push_back(plain.cpu);
+    result.baseline_hops_per_step.push_back(plain.hops_per_step);
   }
   return result;
 }

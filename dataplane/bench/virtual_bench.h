@@ -30,11 +30,12 @@ struct VirtualBenchResult {
   double units = 0;
   uint64_t hops = 0;  // hops of all runs
   // One entry for each run, in turn: hops of all workers by the wall clock, hops by the CPU time of
-  // all workers added up, hops of the plain loop by the wall clock and by CPU time.
+  // all workers added up, hops of the plain loop by the wall clock, by CPU time, and by its steps.
   std::vector<double> hops_per_second;
   std::vector<double> hops_per_cpu_second;
   std::vector<double> baseline_hops_per_second;
   std::vector<double> baseline_hops_per_cpu_second;
+  std::vector<double> baseline_hops_per_step;
   // The bytes of state by link: VirtualResult's state_bytes without the 8 bytes of each packet that
   // waits.
   double bytes_per_link = 0;

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "dataplane/bench/step_traffic.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::dataplane {
@@ -25,6 +26,17 @@ TEST(FabricBench, AWorkerMakes50MillionHopsInASecondOfItsTimeAt1024Rows) {
   const Conservation& c = result->conservation;
   EXPECT_EQ(c.injected, c.delivered + c.dropped);
   EXPECT_EQ(c.in_flight, 0u);
+}
+
+// Every packet crosses a link in each stage, so as many hops a step are made as packets come in,
+// times the stages, unless links far from the inputs were still empty. Hot links of the few steps
+// that are replayed hold some packets back.
+TEST(FabricBench, ThePlainLoopIsMeasuredWithAFullNetwork) {
+  constexpr double kLoad = 0.5;
+  const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 16384}).value();
+  const StepTraffic traffic = DrawStepTraffic(network, kLoad, 1 << 16, 1);
+  EXPECT_GE(MeasurePlainLoop(network, traffic, 0.01).hops_per_step,
+            0.8 * kLoad * network.rows() * network.stages());
 }
 
 TEST(FabricBench, OptionsOutOfRangeAreRefused) {

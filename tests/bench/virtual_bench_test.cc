@@ -39,6 +39,17 @@ TEST(VirtualBench, IdleLinksCostNothing) {
   EXPECT_GE(Best(idle.hops_per_cpu_second), Best(busy.hops_per_cpu_second) / 4);
 }
 
+// Nearly all links of the loop are idle and it looks at each of them in every step.
+TEST(VirtualBench, ThePlainLoopEndsAtATinyLoad) {
+  VirtualBenchOptions options;
+  options.load = 1e-6;
+  options.units = 1000;
+  options.runs = 1;
+  const absl::StatusOr<VirtualBenchResult> result = RunVirtualBench(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_LT(result->baseline_hops_per_step[0], 1);
+}
+
 TEST(VirtualBench, MemoryOf65536Rows) {
   VirtualBenchOptions options;
   options.network.rows = 65536;
@@ -47,6 +58,8 @@ TEST(VirtualBench, MemoryOf65536Rows) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_LE(result->bytes_per_link, 64);
   EXPECT_GE(result->hops_per_cpu_second[0], 15e6);
+  // A link of the plain loop is busy in 0.9 of the steps, also those of the last stage.
+  EXPECT_GE(result->baseline_hops_per_step[0], 0.8 * 0.9 * 65536 * 16 * 2);
 }
 
 // Half of the packets wait for the other half under priority; under FIFO all wait alike.
