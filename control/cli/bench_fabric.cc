@@ -59,7 +59,7 @@ absl::Status BenchFabric(const dataplane::FabricBenchOptions& options, const Com
            SpreadText(result->baseline_hops_per_second).c_str(),
            SpreadText(result->baseline_hops_per_cpu_second).c_str());
     printf("  ratio       %.2f; of CPU time %.2f\n", result->ratio, result->cpu_ratio);
-    printf("%s, %s, DPDK %s, %s\n", ProcessorName().c_str(), eal->memory.c_str(),
+    printf("%s, %s, %s, %s\n", ProcessorName().c_str(), eal->memory.c_str(),
            eal->dpdk_version.c_str(), BFLY_COMPILER);
   }
   return CheckAccount(result->conservation);

@@ -84,8 +84,8 @@ void PrintText(const InBandBenchResult& r, const dataplane::Eal& eal) {
   quantiles("set-up as asked for", r.set_up_seen);
   quantiles("release as asked for", r.release_seen);
   line("a whole permutation", r.minimum);
-  printf("%s, %s, DPDK %s, %s\n", ProcessorName().c_str(), eal.memory.c_str(),
-         eal.dpdk_version.c_str(), BFLY_COMPILER);
+  printf("%s, %s, %s, %s\n", ProcessorName().c_str(), eal.memory.c_str(), eal.dpdk_version.c_str(),
+         BFLY_COMPILER);
 }
 
 absl::Status BenchInBand(const InBandBenchOptions& options, const Common& common) {

@@ -97,12 +97,12 @@ class Bench {
       forward.push_back(report->forward_seconds);
       backward.push_back(report->backward_seconds);
       decide.push_back(report->decide_seconds);
-      install.push_back(report->install_seconds);
       if (absl::Status status = in_band_.Release(everyone_).status(); !status.ok()) return status;
 
       report = in_band_.SetUp(wanted, CollisionParameters{.c = options_.c});
       if (!report.ok()) return report.status();
       collision.push_back(report->seconds);
+      install.push_back(report->install_seconds);
       rounds.push_back(report->rounds);
       if (absl::Status status = in_band_.Release(everyone_).status(); !status.ok()) return status;
 
