@@ -8,7 +8,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "control/measure/core/journal.h"
 #include "control/measure/draw_folder.h"
 #include "control/measure/experiment_file.h"
@@ -17,6 +16,7 @@
 #include "control/reproduce/inline_svg.h"
 #include "control/reproduce/progress.h"
 #include "control/reproduce/run_folder.h"
+#include "control/reproduce/seeds_text.h"
 
 namespace bfly::control {
 namespace {
@@ -27,12 +27,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string RangeText(const std::vector<uint64_t>& seeds) {
-  const bool in_a_row = seeds.size() > 2 && seeds.back() - seeds.front() + 1 == seeds.size();
-  if (in_a_row) return absl::StrCat(seeds.front(), " to ", seeds.back());
-  return absl::StrJoin(seeds, ", ");
-}
-
 std::string SeedsText(const Experiment& experiment, const std::vector<Point>& points) {
   std::vector<uint64_t> most;
   bool differ = false;
@@ -41,7 +35,7 @@ std::string SeedsText(const Experiment& experiment, const std::vector<Point>& po
     differ |= !most.empty() && seeds.size() != most.size();
     if (seeds.size() > most.size()) most = std::move(seeds);
   }
-  return absl::StrCat(RangeText(most), differ ? ", fewer at some points" : "");
+  return absl::StrCat(SeedsInWords(most), differ ? ", fewer at some points" : "");
 }
 
 // What is known before the experiment runs.

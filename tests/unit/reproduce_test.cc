@@ -17,6 +17,7 @@
 #include "control/reproduce/plan.h"
 #include "control/reproduce/progress.h"
 #include "control/reproduce/run_folder.h"
+#include "control/reproduce/seeds_text.h"
 #include "tests/temporary_folder.h"
 
 namespace bfly::control {
@@ -96,6 +97,13 @@ size_t Times(const std::string& text, const std::string& word) {
   size_t times = 0;
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++times;
   return times;
+}
+
+TEST(SeedsInWords, AreARangeOnlyIfTheyFollowEachOther) {
+  EXPECT_EQ(SeedsInWords({4, 5, 6}), "4 to 6");
+  EXPECT_EQ(SeedsInWords({1, 7, 3}), "1, 7, 3");
+  EXPECT_EQ(SeedsInWords({1, 3, 3, 4}), "1, 3, 3, 4");
+  EXPECT_EQ(SeedsInWords({1, 2}), "1, 2");
 }
 
 TEST(ShippedList, NamesEveryShippedExperimentOnceAndReadsItAlsoInAQuickRun) {
