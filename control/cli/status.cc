@@ -82,7 +82,9 @@ void Print(const v1::FabricStatus& status) {
     printf("  primary controller: election id %" PRIu64 "\n", status.primary_election_id());
   for (const v1::DataPlaneStatus& plane : status.data_planes())
     printf("%s", LatenessLines(plane.workers()).c_str());
-  if (status.loaded()) printf("%s\n", ConservationLine(status.conservation()).c_str());
+  // A status that could not wait for the counters has none.
+  if (status.loaded() && status.has_conservation())
+    printf("%s\n", ConservationLine(status.conservation()).c_str());
 }
 
 // Scripts see from the exit code whether all is well. UNAVAILABLE names what is not.

@@ -121,8 +121,8 @@ absl::StatusOr<std::unique_ptr<Experiment>> ReadExperiment(
         absl::StrCat("--clock wall: ", kind.subject, " are measured without a clock"));
   }
   if (absl::Status status =
-          ReadWithSettings(path, *text, kind.minimum, settings, experiment->mutable_message(),
-                           [&] { return Complete(*experiment); });
+          ReadWithSettings(path, *text, "an experiment file", kind.minimum, settings,
+                           experiment->mutable_message(), [&] { return Complete(*experiment); });
       !status.ok()) {
     return status;
   }

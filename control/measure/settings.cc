@@ -67,12 +67,13 @@ absl::Status WithPlaces(const absl::Status& status, const std::string& path,
 }  // namespace
 
 absl::Status ReadWithSettings(const std::string& path, absl::string_view text,
-                              absl::string_view minimum, const std::vector<std::string>& settings,
+                              absl::string_view what, absl::string_view minimum,
+                              const std::vector<std::string>& settings,
                               google::protobuf::Message* message,
                               const std::function<absl::Status()>& check) {
   std::vector<Diagnostic> diagnostics;
   MessageReader reader(path, &diagnostics);
-  reader.Read(text, "an experiment file", minimum, message);
+  reader.Read(text, what, minimum, message);
   reader.Sort();
   if (!diagnostics.empty()) return ToStatus(diagnostics);
   for (const std::string& setting : settings) {

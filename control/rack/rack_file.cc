@@ -89,8 +89,8 @@ absl::StatusOr<v1::RackFile> ReadRackFile(const std::string& path,
   const absl::StatusOr<std::string> text = ReadTopologyText(path);
   if (!text.ok()) return text.status();
   v1::RackFile file;
-  if (absl::Status status =
-          ReadWithSettings(path, *text, "host_ports", settings, &file, [&] { return Check(file); });
+  if (absl::Status status = ReadWithSettings(path, *text, "a rack file", "host_ports", settings,
+                                             &file, [&] { return Check(file); });
       !status.ok()) {
     return status;
   }

@@ -278,6 +278,7 @@ TEST_F(RackFiles, HaveThePositionsOfTheNetworks) {
 TEST_F(RackFiles, AreRefusedWithTheKeyAndWhatIsRight) {
   ExpectError("host_ports: 12\n", "12 is not a power of two");
   ExpectError("host_port: 16\n", "did you mean host_ports?");
+  ExpectError("", "a rack file has at least host_ports");
   ExpectError("host_ports: 16\nframes: [64, 63]\n", "'63' is not a frame size");
   ExpectError("host_ports: 16\ndelay_us: 10\n", "timed: true");
   ExpectError("host_ports: 16\nnetwork: hypercube\n", "two_fold_butterfly");
