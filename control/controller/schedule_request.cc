@@ -32,10 +32,9 @@ absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent) {
   }
   return ErrorAtField(
       absl::StatusCode::kFailedPrecondition, "schedule.late",
-      absl::StrCat("VLB: frames cannot come back from an intermediate row, because data plane ",
-                   intent.ingress().name(), " runs stage 0 and data plane ",
-                   intent.planes[intent.plane_of_stage.back()]->name(),
-                   " the last stage; use WAIT or DROP"));
+      absl::StrCat("frames cannot come back from an intermediate row to ", intent.ingress().name(),
+                   ", which runs stage 0, because another data plane runs the last stage: ",
+                   intent.planes[intent.plane_of_stage.back()]->name(), "; use wait or drop"));
 }
 
 bool RepairsCircuits(const Intent& intent) {
