@@ -36,7 +36,9 @@ class CountersHangTest : public testing::Test {
   }
   void TearDown() override {
     near_.OpenGate();
-    if (hangs_.valid()) EXPECT_TRUE(hangs_.get().ok());
+    if (hangs_.valid()) {
+      EXPECT_TRUE(hangs_.get().ok());
+    }
   }
 
   template <class Stub, class Request, class Response>

@@ -186,7 +186,9 @@ TEST_F(RecoveryTest, NoControllerGivesAnIdThatAnEarlierOneGave) {
   uint64_t set_ups = 0;
   for (int run = 0; run < 3; ++run) {
     TestController controller(directory_.path());
-    if (run == 0) ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+    if (run == 0) {
+      ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+    }
     for (int i = 0; i < 2; ++i) {
       const auto circuit = SetUpCircuit(controller, 1, 1);
       ASSERT_TRUE(circuit.ok()) << circuit.status();
