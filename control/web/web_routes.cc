@@ -201,13 +201,13 @@ absl::StatusOr<std::string> WebRoutes::LinksOfLarge(const FabricSample& sample,
 absl::StatusOr<std::string> WebRoutes::Circuits(const HttpRequest& request) {
   const absl::StatusOr<std::vector<v1::ListRequest>> wanted = CircuitsIn(request, kMostCircuits);
   if (!wanted.ok()) return wanted.status();
-  absl::StatusOr<v1::ListResponse> list = viewer_.List(wanted->back());
-  if (!list.ok()) return list.status();
-  if (wanted->size() == 1) return Text(CircuitsAnswer(*list));
-  // The circuit from the row comes first on the first page, and the circuits to the row follow in
-  // pages.
   absl::StatusOr<v1::ListResponse> all = viewer_.List(wanted->front());
   if (!all.ok()) return all.status();
+  if (wanted->size() == 1) return Text(CircuitsAnswer(*all));
+  // The circuit from the row comes first on the first page, and the circuits to the row follow in
+  // pages.
+  absl::StatusOr<v1::ListResponse> list = viewer_.List(wanted->back());
+  if (!list.ok()) return list.status();
   const std::vector<v1::Circuit> from(all->circuits().begin(), all->circuits().end());
   if (!wanted->back().page_token().empty()) all->clear_circuits();
   all->set_total(all->total() + list->total());

@@ -78,15 +78,18 @@ TEST_F(WebWatchTest, APassingErrorIsAProblemAndTheLastFiguresStay) {
 // 256 circuits touch row 5: 255 lead to it, and one from it leads there too, or elsewhere.
 TEST_F(WebWatchTest, EveryPageOfTheCircuitsAtARowHasTheTotal) {
   Start(RandomlyWired(256));
-  // Many users may read the same disk.
+  // Many users may read the same disk, each an object of its own.
   v1::PlaceRequest place;
-  place.add_objects()->set_object(1);
-  place.mutable_objects(0)->add_disks(5);
+  for (uint32_t user = 0; user < 256; ++user) {
+    v1::PlacedObject& object = *place.add_objects();
+    object.set_object(user);
+    object.add_disks(5);
+  }
   ASSERT_TRUE(Call(*controller_->data_server, &v1::DataServer::Stub::Place, place).ok());
   for (uint32_t user = 0; user < 256; ++user) {
     v1::ObjectRequest read;
     read.set_user(user);
-    read.set_object(1);
+    read.set_object(user);
     const auto asked = Call(*controller_->data_server, &v1::DataServer::Stub::Request, read);
     ASSERT_TRUE(asked.ok()) << asked.status();
   }
