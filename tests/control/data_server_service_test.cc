@@ -99,7 +99,8 @@ TEST_F(DataServerServiceTest, ABestEffortBatchReportsTheCongestionOfAllThatStand
   EXPECT_EQ(served->disk_contention(), 3u);
   std::map<std::tuple<int, uint32_t, uint32_t>, uint32_t> load;  // by stage, row and next row
   uint32_t most = 0;
-  for (const v1::ObjectPath& path : Status().paths()) {
+  const v1::DataServerStatus standing = Status();
+  for (const v1::ObjectPath& path : standing.paths()) {
     for (int stage = 0; stage + 1 < path.rows_size(); ++stage) {
       most = std::max(most, ++load[{stage, path.rows(stage), path.rows(stage + 1)}]);
     }
