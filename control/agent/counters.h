@@ -25,7 +25,7 @@ void FillPortStatus(const dataplane::PortStatus& port, v1::PortStatus* out);
 absl::StatusOr<dataplane::LinkQuery> ToLinkQuery(const v1::AgentReadLinksRequest& request);
 void FillReading(const dataplane::LinkReading& reading, v1::AgentLinkReading* out);
 
-// With `histogram`, fills in the buckets of the latencies too.
+// If `histogram` is true, the function also fills in the buckets of the latencies.
 void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
                  const dataplane::LatencyReport& latency, bool histogram,
                  v1::AgentTrafficState* state);

@@ -136,11 +136,9 @@ class FabricHost {
   Held held(bool full) const;
   // Without `links` it is cheap, however large the network.
   absl::StatusOr<dataplane::Snapshot> snapshot(bool links) const;
-  // Calls `read` with the fabric. Changes wait until it returns. Returns false if no fabric is
-  // loaded.
+  // Calls `read` with the fabric while changes wait. Returns false if no fabric is loaded.
   bool Read(const std::function<void(const dataplane::Fabric&)>& read) const;
-  // INVALID_ARGUMENT names the wrong field of the query. ABORTED: the fabric was unloaded during
-  // the call.
+  // INVALID_ARGUMENT names the wrong field of the query. ABORTED: the fabric was unloaded.
   absl::StatusOr<dataplane::LinkReading> ReadLinks(const dataplane::LinkQuery& query) const;
   struct Traffic {
     std::vector<dataplane::SourceCounters> sources;
@@ -176,9 +174,8 @@ class FabricHost {
     uint64_t id = 0;
     std::optional<uint64_t> object = {};
   };
-  std::vector<Slot> circuits_;  // one for each input row
-  // The faults of the fabric's network; nullopt if there is no fabric.
-  std::optional<FaultSet> faults_;
+  std::vector<Slot> circuits_;      // one for each input row
+  std::optional<FaultSet> faults_;  // the fabric's network has these; nullopt: there is no fabric
   LinkOverrides link_changes_;
   v1::PortChanges port_changes_;
   std::vector<v1::TrafficSource> sources_;

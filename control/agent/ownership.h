@@ -41,7 +41,7 @@ class Ownership {
   // FAILED_PRECONDITION: the owner is a controller other than `id`; the message names the owner. If
   // `id` is the owner, notes that the owner was heard.
   absl::Status Check(const std::string& id);
-  // Returns an owner without an id if there is no owner.
+  // Returns the owner; the owner's id is empty if no controller owns the process.
   v1::AgentOwner owner() const;
 
  private:

@@ -142,7 +142,7 @@ absl::Status Down(const Common& common) {
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<LabRecord> record = ReadLab(common);
   if (absl::IsNotFound(record.status())) {
-    // Of a `bfly lab up` that was killed at its first line.
+    // A `bfly lab up` that was killed at its first line may have left a part of that line.
     if (absl::Status removed = LabJournal::Remove(common.run_dir); !removed.ok()) return removed;
   }
   if (!record.ok()) return record.status();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a step program tells, as text.
+// Writes the report of a run of a step program as text.
 #pragma once
 
 #include <string>

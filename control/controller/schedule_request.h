@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a schedule must be to run on the loaded fabric.
+// Checks whether a schedule can run on the loaded fabric, and chooses its paths.
 #pragma once
 
 #include "absl/status/status.h"
