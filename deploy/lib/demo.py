@@ -233,7 +233,7 @@ class Demo:
     def take_down(self):
         self.title("bfly lab down")
         self.bfly("traffic", "stop")
-        account = self.bfly_json("lab", "down")["conservation"]
+        account = self.bfly_json("lab", "down")["account"]["conservation"]
         self.up = False
         self.say(f"  conservation: injected {account['injected']} = delivered {account['delivered']} + "
                  f"dropped {account['dropped']} + in flight {account['in_flight']}")
