@@ -29,6 +29,9 @@ class Inlet {
   virtual bool within_worker() const { return false; }
 };
 
+// How long an outlet waits for a device that takes nothing.
+inline constexpr double kOutletPatienceSeconds = 0.1;
+
 // An outlet takes descriptors from a worker's last stage. Only one worker calls it.
 class Outlet {
  public:

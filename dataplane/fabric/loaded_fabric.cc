@@ -123,7 +123,8 @@ absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
   assembly_.Build();
   AddGates();
   live_ports_.Start();
-  stages_.Offer(config_.links, shapes_taken_up_, retired_);
+  const absl::Status offered = stages_.Offer(config_.links, shapes_taken_up_, retired_);
+  if (!offered.ok()) return offered;
   // Messages of programs may come at any time from the previous data plane. Networks on which
   // circuits are not set up in band have none.
   if (!plan_.has_first_hop()) MakeInBand().IgnoreError();
@@ -345,7 +346,8 @@ absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
   const auto deadline = std::chrono::steady_clock::now() + kTakeUpTime;
-  stages_.Offer(plan, shapes_taken_up_, retired_);
+  const absl::Status offered = stages_.Offer(plan, shapes_taken_up_, retired_);
+  if (!offered.ok()) return offered;
   // This also reaches workers that had not taken up an earlier plan in time.
   const bool taken_up = shapes_taken_up_.Wait(deadline);
   retired_.Collect();

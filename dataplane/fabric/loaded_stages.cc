@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "dataplane/core/tsc_hz.h"
 #include "dataplane/runtime/numa.h"
 #include "dataplane/stages/stage_counters.h"
@@ -53,38 +54,61 @@ FusedStages* LoadedStages::Fuse(int stage, int count, Row row) {
 TimedLinks* LoadedStages::TimedLinksOf(int stage, Block& block) {
   if (block.timed) return block.timed.get();
   const OnNode on(workers_[block.plan.worker]->node());
-  std::unique_ptr<PacketStore>& store = stores_[block.plan.worker];
-  if (!store) {
-    // Each worker gets an equal part, which is only address space until it is used.
-    store =
-        std::make_unique<PacketStore>((size_t{config_.queue_memory_mb} << 20) / workers_.size());
-  }
   const uint32_t first = block.stage->first_link();
   block.timed = std::make_unique<TimedLinks>(
-      block.stage->links(), network_.link_index({stage, 0, 0}), store.get(),
+      block.stage->links(), network_.link_index({stage, 0, 0}), stores_[block.plan.worker].get(),
       &block.stage->cold(first), config_.network.seed, first, block.stage->tag_bits_behind());
   block.timed->RecordLatency(block.latency);
   return block.timed.get();
 }
 
-void LoadedStages::Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired) {
-  std::vector<std::shared_ptr<const ShapeTable>> replaced;
+absl::Status LoadedStages::MakeStores(const std::set<int>& workers) {
+  std::map<int, std::unique_ptr<PacketStore>> made;
+  for (const int worker : workers) {
+    if (stores_[worker]) continue;
+    const OnNode on(workers_[worker]->node());
+    // Each worker gets an equal part, which is only address space until it is used.
+    std::unique_ptr<PacketStore>& store = made[worker];
+    store =
+        std::make_unique<PacketStore>((size_t{config_.queue_memory_mb} << 20) / workers_.size());
+    if (store->has_address_space()) continue;
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "queue_memory_mb: the system refuses ", config_.queue_memory_mb,
+        " MiB of address space for packets on links; set less, or raise the limit (ulimit -v, "
+        "LimitAS of the service, or vm.overcommit_memory)"));
+  }
+  for (auto& [worker, store] : made) stores_[worker] = std::move(store);
+  return absl::OkStatus();
+}
+
+absl::Status LoadedStages::Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired) {
+  std::vector<std::pair<LoadedStage*, std::shared_ptr<const ShapeTable>>> changes;
+  std::set<int> keepers;  // the workers that keep packets on links
   for (LoadedStage& loaded : stages_) {
     auto table = std::make_shared<const ShapeTable>(links, loaded.number, network_.rows(),
                                                     network_.ports(), static_cast<double>(TscHz()));
     if (loaded.shapes && loaded.shapes->SameAs(*table)) continue;
-    for (Block& block : loaded.blocks) {
+    if (table->keeps_packets()) {
+      for (const Block& block : loaded.blocks) keepers.insert(block.plan.worker);
+    }
+    changes.emplace_back(&loaded, std::move(table));
+  }
+  if (absl::Status status = MakeStores(keepers); !status.ok()) return status;
+  std::vector<std::shared_ptr<const ShapeTable>> replaced;
+  for (auto& [loaded, table] : changes) {
+    for (Block& block : loaded->blocks) {
       TimedLinks* timed = block.timed.get();
-      if (table->keeps_packets()) timed = TimedLinksOf(loaded.number, block);
+      if (table->keeps_packets()) timed = TimedLinksOf(loaded->number, block);
       block.stage->OfferShapes(table.get(), timed);
     }
-    replaced.push_back(std::exchange(loaded.shapes, std::move(table)));
+    replaced.push_back(std::exchange(loaded->shapes, std::move(table)));
   }
-  if (replaced.empty()) return;
+  if (replaced.empty()) return absl::OkStatus();
   for (const auto& worker : workers_) taken_up.Ask(worker->epoch());
   for (auto& table : replaced) {
     if (table) retired.Add(taken_up, std::move(table));
   }
+  return absl::OkStatus();
 }
 
 void LoadedStages::SetLinkUp(LinkId link, bool up) {

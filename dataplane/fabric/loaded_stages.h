@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "dataplane/core/config.h"
 #include "dataplane/core/snapshot.h"
 #include "dataplane/fabric/worker.h"
@@ -39,7 +40,8 @@ class LoadedStages {
 
   // Control: builds the shapes that the plan needs and offers them to the workers of stages that
   // change. `taken_up` ends when the workers use the new shapes; `retired` keeps the old shapes.
-  void Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
+  // ResourceExhausted, and nothing changes, if there is no address space for packets on links.
+  absl::Status Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
   void SetLinkUp(LinkId link, bool up);
   // Names links by their index in the network. Links of other stages are skipped.
   void AvoidLinks(const std::vector<uint64_t>& links);
@@ -72,6 +74,9 @@ class LoadedStages {
 
   // The block of a stage that contains the link.
   const Stage& BlockOf(uint64_t stage, uint64_t link) const;
+  // Makes the stores that these workers do not have yet: all of them, or none and an error.
+  absl::Status MakeStores(const std::set<int>& workers);
+  // The block's worker has a store.
   TimedLinks* TimedLinksOf(int stage, Block& block);
 
   const FabricConfig& config_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dataplane/core/descriptor.h"
+#include "dataplane/core/inlet.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/ports/device_gate.h"
 #include "dataplane/ports/learned_mac.h"
@@ -18,7 +19,7 @@ class HostTransmitter {
  public:
   // If a device takes no frame for this long, the frames that wait for it are dropped. It is long
   // enough for a peer that the kernel does not schedule for a while.
-  static constexpr double kPatienceSeconds = 0.1;
+  static constexpr double kPatienceSeconds = kOutletPatienceSeconds;
 
   // `learned` null: no address translation.
   HostTransmitter(const DeviceGate* gate, uint16_t queue, const LearnedMac* learned,

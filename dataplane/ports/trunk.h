@@ -25,7 +25,9 @@ namespace bfly::dataplane {
 
 // The sending end distributes packets over the queues by their rows. One worker uses an outlet and
 // all queues that packets given to the outlet need. If a queue of the device is full, the burst
-// ends at the packet for that queue, and the rest waits on the links of the stage.
+// ends at the packet for that queue, and the rest waits on the links of the stage. A queue that has
+// taken no packet for 100 ms counts as dead: until it takes a packet again, the outlet drops the
+// packets for it as kPortFull in the pass that brings them, and packets for other queues pass.
 class TrunkOutlet final : public Outlet {
  public:
   TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
@@ -46,15 +48,22 @@ class TrunkOutlet final : public Outlet {
         frames[kBurst];  // with their trunk header and consecutive numbers; the first goes next
     uint32_t count = 0;
     uint64_t sequence = 0;  // the number of the next packet
+    // TSC of the first attempt in a row in which the device took no packet; 0: it takes packets.
+    uint64_t stuck_since = 0;
   };
   // Returns false if there is no buffer for the packet now.
   bool Append(const Descriptor& packet, uint32_t queue, uint64_t now);
   void Transmit(uint32_t queue, Ledger& ledger);
+  // The device took no packet of the queue. Drops the packets if the queue is dead.
+  void WaitOrGiveUp(Queue& queue, Ledger& ledger);
+  // Frees the packets of the queue and returns how many there were.
+  static uint64_t Empty(Queue& queue);
 
   const DeviceGate* const gate_;
   const TrunkRules rules_;
   rte_mempool* const pool_;
   const double ns_per_tick_;
+  const uint64_t patience_;  // in TSC ticks
   const uint32_t session_;
   std::vector<Queue> queues_;
   PortQueueCounters counters_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "dataplane/core/tsc_hz.h"
 #include "dataplane/frames/wire_header.h"
@@ -25,6 +26,7 @@ TrunkOutlet::TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_me
       rules_(rules),
       pool_(pool),
       ns_per_tick_(1e9 / static_cast<double>(TscHz())),
+      patience_(static_cast<uint64_t>(kOutletPatienceSeconds * static_cast<double>(TscHz()))),
       session_(DrawSession()),
       queues_(static_cast<size_t>(rules.queues)) {}
 
@@ -70,15 +72,16 @@ bool TrunkOutlet::Append(const Descriptor& packet, uint32_t queue, uint64_t now)
 
 void TrunkOutlet::Transmit(uint32_t queue, Ledger& ledger) {
   const uint32_t device = gate_->device();
-  if (device == DeviceGate::kClosed) [[unlikely]]
-    return;
   Queue& q = queues_[queue];
+  if (device == DeviceGate::kClosed) [[unlikely]]
+    return WaitOrGiveUp(q, ledger);
   uint32_t lengths[kBurst];
   for (uint32_t i = 0; i < q.count; ++i) lengths[i] = q.frames[i]->pkt_len;
   const uint16_t taken =
       rte_eth_tx_burst(static_cast<uint16_t>(device), static_cast<uint16_t>(queue), q.frames,
                        static_cast<uint16_t>(q.count));
-  if (taken == 0) return;
+  if (taken == 0) return WaitOrGiveUp(q, ledger);
+  q.stuck_since = 0;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < taken; ++i) bytes += lengths[i];
   Bump(counters_.packets, taken);
@@ -86,6 +89,13 @@ void TrunkOutlet::Transmit(uint32_t queue, Ledger& ledger) {
   ledger.handed_on += taken;
   std::move(q.frames + taken, q.frames + q.count, q.frames);
   q.count -= taken;
+}
+
+void TrunkOutlet::WaitOrGiveUp(Queue& queue, Ledger& ledger) {
+  const uint64_t now = rte_rdtsc();
+  if (queue.stuck_since == 0) queue.stuck_since = now;
+  if (now - queue.stuck_since < patience_) return;
+  counters_.Drop(DropReason::kPortFull, ledger, Empty(queue));
 }
 
 void TrunkOutlet::Flush(Ledger& ledger) {
@@ -100,14 +110,15 @@ uint64_t TrunkOutlet::held() const {
   return sum;
 }
 
+uint64_t TrunkOutlet::Empty(Queue& queue) {
+  if (queue.count > 0) rte_pktmbuf_free_bulk(queue.frames, queue.count);
+  queue.sequence -= queue.count;
+  return std::exchange(queue.count, 0);
+}
+
 uint64_t TrunkOutlet::Discard() {
   uint64_t sum = 0;
-  for (Queue& q : queues_) {
-    if (q.count > 0) rte_pktmbuf_free_bulk(q.frames, q.count);
-    q.sequence -= q.count;
-    sum += q.count;
-    q.count = 0;
-  }
+  for (Queue& q : queues_) sum += Empty(q);
   return sum;
 }
 

@@ -13,7 +13,7 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr double kDeadAfterSeconds = 0.1;
+constexpr int kGivenUp = static_cast<int>(DropReason::kPortFull);
 
 }  // namespace
 
@@ -84,6 +84,7 @@ uint32_t Lane::OfferToOutlet(Ledger& ledger) {
 
 void Lane::SendToOutlet(Account& account) {
   const uint64_t handed_on = account.ledger.handed_on;
+  const uint64_t given_up = account.ledger.dropped[kGivenUp];
   const uint32_t taken = OfferToOutlet(account.ledger);
   outlet_->Flush(account.ledger);
   if (kind_ != Kind::kTrunk) {
@@ -91,17 +92,22 @@ void Lane::SendToOutlet(Account& account) {
     return;
   }
   RemoveFront(taken);
-  // An outlet buffers packets, so only a packet that it has sent shows that the trunk lives.
   const uint64_t sent = account.ledger.handed_on - handed_on;
   account.trunk_out += sent;
-  if (sent > 0 || (count_ == 0 && outlet_->held() == 0)) {
+  // An outlet buffers packets, so only packets that it has sent or given up show that it goes on.
+  const bool goes_on = sent > 0 || account.ledger.dropped[kGivenUp] > given_up;
+  if (goes_on || (count_ == 0 && outlet_->held() == 0)) {
     stuck_since_ = 0;
-    dead_ = dead_ && sent == 0;
+    dead_ = dead_ && !goes_on;
   } else if (stuck_since_ == 0) {
-    stuck_since_ = rte_rdtsc();
-  } else if (static_cast<double>(rte_rdtsc() - stuck_since_) >
-             kDeadAfterSeconds * static_cast<double>(TscHz())) {
-    dead_ = true;
+    stuck_since_ = stuck_until_ = rte_rdtsc();
+  } else {
+    // The lane judges by the end of the pass before this one. An outlet that has been stuck since
+    // the same pass judges by the time in this pass, which is later, so it gives up its packets
+    // before the lane does.
+    dead_ = dead_ || static_cast<double>(stuck_until_ - stuck_since_) >
+                         kOutletPatienceSeconds * static_cast<double>(TscHz());
+    stuck_until_ = rte_rdtsc();
   }
   if (dead_) account.ledger.Drop(DropReason::kPortFull, Discard());
 }

@@ -28,8 +28,9 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   // LocalInlet. Until then they count as held.
   static Lane ToLater(Stage* last);
   // For packets to another data plane. They wait as packets for a ring do. But a trunk that has
-  // taken no packet for 100 ms counts as dead: until it takes a packet again, the lane drops its
-  // packets as kPortFull.
+  // neither sent nor given up a packet for 100 ms counts as dead: until it does so again, the lane
+  // drops its packets as kPortFull. A TrunkOutlet gives up the packets of its dead queues itself,
+  // so to the lane a trunk is dead only if there are no buffers.
   static Lane ToTrunk(Outlet* outlet, Stage* last);
   // For packets that leave the fabric here.
   static Lane ToEgress(Outlet* outlet);
@@ -100,8 +101,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   uint32_t count_ = 0;
   uint32_t promised_ = 0;  // packets promised to the ring
   uint32_t taken_ = 0;  // packets that a later segment took in this pass; still included in count_
-  uint64_t stuck_since_ = 0;  // TSC of the first of the latest calls of Send in a row that took no
-                              // packet; 0: the last call took some
+  // The trunk has neither sent nor given up a packet in the latest passes: TSC at the end of the
+  // first and of the last of them. stuck_since_ is 0 if the last pass sent or gave up a packet, or
+  // had none.
+  uint64_t stuck_since_ = 0;
+  uint64_t stuck_until_ = 0;
   Ring* ring_;
   Outlet* outlet_;
   Stage* last_;

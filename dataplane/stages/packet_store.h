@@ -32,11 +32,13 @@ class StoredPackets {
 // control before the worker knows of it.
 class PacketStore {
  public:
-  // Aborts if not even address space is available.
+  // If the system refuses the address space, the store has room for no packet.
   explicit PacketStore(size_t bytes);
   ~PacketStore();
   PacketStore(const PacketStore&) = delete;
   PacketStore& operator=(const PacketStore&) = delete;
+
+  bool has_address_space() const { return capacity_ > 1; }
 
   // Returns an entry; 0: all entries are in use.
   uint32_t Take() {
@@ -67,6 +69,7 @@ class PacketStore {
   uint32_t used_ = 1;  // how many entries were ever handed out, plus entry 0
   uint32_t given_ = 0;
   size_t set_aside_ = 0;
+  const uint32_t mapped_;  // the number of entries that entries_ and given_back_ were made for
 };
 
 }  // namespace bfly::dataplane

@@ -85,7 +85,7 @@ void TimedChange::Serve(const Changed& changed) {
     server.ChangeDiscipline(old.discipline, served.discipline, AtTick(now_), packets, work);
   } else if (served.discipline == Discipline::kProcessorSharing &&
              served.byte_time != old.byte_time) {
-    server.ChangeRate(AtTick(now_), old.byte_time, served.byte_time, packets);
+    server.ChangeRate(AtTick(now_), old.byte_time, served.byte_time, packets, work);
   }
   if (is_fifo) {
     link.fifo.BeFreeAt(server.free());

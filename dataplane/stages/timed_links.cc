@@ -41,6 +41,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   const ShapeTable* const before = std::exchange(table_, table);
   if (before == nullptr || held_ == 0) return;
   Spill();
+  // While packets are served again, counting_ is not kept.
   TimedChange(*this, *before, now).ServeAgain();
   counting_ = static_cast<uint32_t>(std::count_if(
       &links_[0], &links_[count_], [](const TimedLink& link) { return link.fifo.counts(); }));
@@ -257,7 +258,12 @@ void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Le
                                                         const ServedLink& served, uint32_t entry,
                                                         uint64_t arrival) {
   const LinkTime work = served.SendTime(arrays.packets.at(entry).packet.bytes);
-  const uint64_t departure = arrays.links[number].fifo.Add(arrival, work, entry, arrays.packets);
+  FifoLink<StoredPackets>& fifo = arrays.links[number].fifo;
+  if (fifo.counts() && fifo.free() <= AtTick(arrival)) [[unlikely]] {
+    fifo.StopCounting();
+    --counting_;
+  }
+  const uint64_t departure = fifo.Add(arrival, work, entry, arrays.packets);
   arrays.counters[number].AddBusy(TimedCounters::BusyOf(work), departure);
   Depart(arrays, number, served, entry, departure);
 }
@@ -338,8 +344,11 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
 bool TimedLinks::IsLost(uint32_t number) {
   const ServedLink& served = Served(number);
   if (served.loss == 0) return false;
-  // The counter has room for 2^27 links of a network, and 2^37 packets of each link.
-  const uint64_t draw = (first_of_stage_ + first_link_ + number) << 37 | drawn_[number]++;
+  // The counter has room for 2^27 links of a network, and 2^37 packets of each link, whose random
+  // numbers then come again.
+  constexpr int kPacketBits = 37;
+  const uint64_t packet = drawn_[number]++ & ((uint64_t{1} << kPacketBits) - 1);
+  const uint64_t draw = (first_of_stage_ + first_link_ + number) << kPacketBits | packet;
   const PhiloxBlock random = RandomBlock(seed_, RandomStream::kLinkLoss, draw);
   return served.Loses(uint64_t{random[0]} << 32 | random[1]);
 }

@@ -47,8 +47,10 @@ void PacedSource::Fill(Batch& batch) {
     if (elapsed < 0) return;
     due = std::min(due, static_cast<uint64_t>(elapsed / cycles_) + 1);
   }
-  // A round over rows without a circuit sends nothing. The bound ends it nevertheless.
-  uint64_t looks = cycles_ > 0 ? UINT64_MAX : places_.size() + static_cast<uint64_t>(batch.room);
+  // Packets without a circuit take their turns too and fill no batch, so the bound limits how many
+  // a pass looks at.
+  const auto room = static_cast<uint64_t>(batch.room);
+  uint64_t looks = cycles_ > 0 ? 4 * room : places_.size() + room;
   for (; next_ < due && looks > 0 && !batch.full(); --looks) {
     const uint64_t born = cycles_ > 0
                               ? start_ + static_cast<uint64_t>(static_cast<double>(next_) * cycles_)
@@ -60,7 +62,25 @@ void PacedSource::Fill(Batch& batch) {
     }
     next_ = row_packet_ * config_.rows.size() + places_[next_place_];
   }
+  const bool idle = cycles_ > 0 && config_.destination == SourceConfig::Destination::kCircuit &&
+                    looks == 0 && batch.count == 0;
+  in_vain_ = idle ? in_vain_ + 4 * room : 0;
+  if (idle && in_vain_ >= places_.size()) SkipTo(due);
   if (next_ >= end_) Finish();
+}
+
+void PacedSource::SkipTo(uint64_t packet) {
+  if (next_ >= packet) return;
+  const uint64_t rows = config_.rows.size();
+  row_packet_ = packet / rows;
+  const auto place =
+      std::lower_bound(places_.begin(), places_.end(), static_cast<uint32_t>(packet % rows));
+  next_place_ = static_cast<size_t>(place - places_.begin());
+  if (next_place_ == places_.size()) {
+    next_place_ = 0;
+    ++row_packet_;
+  }
+  next_ = row_packet_ * rows + places_[next_place_];
 }
 
 RandomSource::RandomSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,

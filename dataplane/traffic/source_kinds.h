@@ -10,7 +10,11 @@ namespace bfly::dataplane {
 
 // Sends with constant gaps, or as fast as the worker allows. Packets are numbered 0, 1, ... over
 // all rows of the config in turn: packet j starts at row j mod R and is due at start + j / (R
-// rate). `places` are the indices in config.rows of the rows for which this source sends.
+// rate). `places` are the indices in config.rows of the rows for which this source sends, in order.
+// A source that is behind looks at no more than four times the packets for which a pass has room.
+// While it is behind and no row has a circuit, it does not look at every packet that is due. If few
+// rows have circuits, it looks at every packet. If the rate is too high for that, the source stays
+// behind, and its packets count as born when they were due.
 class PacedSource final : public Source {
  public:
   PacedSource(const SourceConfig& config, const Network& network, uint64_t start_tsc, double tsc_hz,
@@ -19,6 +23,8 @@ class PacedSource final : public Source {
 
  private:
   void Fill(Batch& batch) override;
+  // Goes on to the first packet of this source that has the number `packet` or a later one.
+  void SkipTo(uint64_t packet);
 
   const double cycles_;  // cycles between packets; 0: as fast as the worker allows
   const uint64_t end_;   // the total number of packets
@@ -26,6 +32,8 @@ class PacedSource final : public Source {
   uint64_t next_;            // number of the next packet
   size_t next_place_ = 0;    // index in places_ of the next packet
   uint64_t row_packet_ = 0;  // the next packet's number in its row
+  // How many packets a source that is behind has looked at without finding a row with a circuit.
+  uint64_t in_vain_ = 0;
 };
 
 // Sends by a random arrival process for each row; `places` as above. A heap orders the rows by the

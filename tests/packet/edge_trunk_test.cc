@@ -263,5 +263,42 @@ TEST_F(TrunkTest, WhatTheSenderGivesUpTheReceiverDoesNotMiss) {
   EXPECT_EQ(dropped(DropReason::kTrunkLost), 0u);
 }
 
+// Rows 0-7 belong to queue pair 0 and rows 8-15 to queue pair 1. A ring has room for 7 frames.
+TEST_F(TrunkTest, AQueuePairThatIsStuckIsGivenUpAloneUntilItTakesPacketsAgain) {
+  Build(2, 8);
+  TrunkOutlet& outlet = *sender_->ways_out()[0].outlet;
+  const auto given_up = [&] {
+    return near_ledger_.dropped[static_cast<int>(DropReason::kPortFull)];
+  };
+  int taken = 0;
+  while (Offer(Synthetic(HalfWay(0), 15, 64))) ++taken;
+  EXPECT_EQ(taken, 7 + kBurst);
+  EXPECT_EQ(given_up(), 0u);
+  rte_delay_us_sleep(150000);
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(Offer(Packet(HalfWay(0), 15, Number(i, 60)))) << "packet " << i;
+  }
+  ASSERT_TRUE(Offer(Synthetic(HalfWay(0), 0, 64)));
+  outlet.Flush(near_ledger_);
+  EXPECT_EQ(outlet.held(), 0u);
+  EXPECT_EQ(near_ledger_.handed_on, 7u + 1);
+  EXPECT_EQ(given_up(), uint64_t{kBurst} + 200);
+  EXPECT_EQ(sender_->counters().drops[static_cast<int>(DropReason::kPortFull)], given_up());
+
+  CarryAll();
+  Receive();
+  for (uint32_t i = 0; i < TrunkSequence::kEvidence; ++i) {
+    Send(Synthetic(HalfWay(0), 15, 64));
+    CarryAll();
+    Receive();
+  }
+  rte_delay_us_sleep(150000);
+  Receive();
+  EXPECT_EQ(arrived_.size(), 7u + 1 + TrunkSequence::kEvidence);
+  EXPECT_EQ(near_ledger_.handed_on, arrived_.size());
+  EXPECT_EQ(given_up(), uint64_t{kBurst} + 200);
+  EXPECT_EQ(dropped(DropReason::kTrunkLost), 0u);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loaded fabric whose links take time: packets take that time, the account balances, and links
 // change while workers run.
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <array>
+#include <fstream>
 #include <numeric>
 #include <utility>
 
@@ -16,6 +21,47 @@ std::vector<Row> Rows(uint32_t rows) {
   std::vector<Row> all(rows);
   std::iota(all.begin(), all.end(), 0);
   return all;
+}
+
+// While it lives, the process may take `bytes` more of address space.
+class AddressSpaceLimit {
+ public:
+  explicit AddressSpaceLimit(rlim_t bytes) {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    EXPECT_GT(pages, 0u);
+    EXPECT_EQ(getrlimit(RLIMIT_AS, &before_), 0);
+    rlimit limit = before_;
+    limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + bytes;
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  }
+  ~AddressSpaceLimit() { EXPECT_EQ(setrlimit(RLIMIT_AS, &before_), 0); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(FabricLinks, WithoutAddressSpaceForTheirPacketsTheyAreRefusedAndNothingChanges) {
+  constexpr rlim_t kGibibyte = rlim_t{1} << 30;
+  FabricConfig config = OneWorker(NetworkKind::kButterfly, 16);
+  config.queue_memory_mb = 8192;
+  std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  config.links.base.delay_ns = 1'000'000;
+  {
+    const AddressSpaceLimit limit(2 * kGibibyte);
+    const absl::Status refused = fabric->SetLinks(config.links);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(std::string(refused.message()),
+                testing::StartsWith("queue_memory_mb: the system refuses 8192 MiB"));
+  }
+  SendAllPairs(*fabric);
+  EXPECT_TRUE(fabric->SetLinks(config.links).ok());
+  fabric.reset();
+  const AddressSpaceLimit limit(2 * kGibibyte);
+  const absl::Status refused = Fabric::Load(config).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), testing::StartsWith("queue_memory_mb: "));
 }
 
 TEST(FabricLinks, PacketsAreInFlightAsLongAsTheirLinksTake) {

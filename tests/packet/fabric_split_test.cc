@@ -29,11 +29,19 @@ class RingCable {
   }
   ~RingCable() {
     for (int end = 0; end < 2; ++end) rte_vdev_uninit(device(end).c_str());
+    Empty();
+    for (const auto& rings : rings_) {
+      for (rte_ring* ring : rings) rte_ring_free(ring);
+    }
+  }
+  // How many frames came to an end at a queue pair and were not read there.
+  unsigned unread(int end, size_t queue) const { return rte_ring_count(rings_[end][queue]); }
+  // Frees the frames that were not read.
+  void Empty() {
     for (const auto& rings : rings_) {
       for (rte_ring* ring : rings) {
         void* frame;
         while (rte_ring_dequeue(ring, &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
-        rte_ring_free(ring);
       }
     }
   }
@@ -278,6 +286,32 @@ TEST_P(SplitQueues, EveryWorkerBeforeATrunkSendsOnTheQueuePairsOfItsRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(QueuePairs, SplitQueues, testing::Values(1, 2, 3, 16));
+
+// Nobody reads at the other end. The ring of a queue pair has room for 1,023 frames.
+TEST(Trunk, WithOneStuckQueuePairLosesNothingOfTheOther) {
+  RingCable cable(2);
+  const std::unique_ptr<Fabric> fabric = MustLoad(PartOfButterfly(0, 0, 0, 0, 2, cable));
+  ASSERT_NE(fabric, nullptr);
+  // Of 13 packets 3 go by row 0, of queue pair 0, and 10 by row 5, of queue pair 1.
+  auto trace = std::make_shared<Trace>();
+  for (uint64_t i = 0; i < 3900; ++i) {
+    trace->push_back(i % 13 < 3 ? TracePacket{i * 100'000, 0, 0, 64}
+                                : TracePacket{i * 100'000, 1, 7, 64});
+  }
+  SourceConfig source;
+  source.destination = SourceConfig::Destination::kTrace;
+  source.trace = trace;
+  ASSERT_TRUE(fabric->SetSources({source}).ok());
+  const Snapshot s = WaitUntil(*fabric, [](const Snapshot& now) {
+    return now.conservation.injected == 3900 && now.conservation.in_flight == 0;
+  });
+  EXPECT_EQ(cable.unread(1, 0), 900u);
+  EXPECT_EQ(cable.unread(1, 1), 1023u);
+  EXPECT_EQ(s.trunk_out, 900u + 1023);
+  EXPECT_EQ(DroppedBy(s, DropReason::kPortFull), 3000u - 1023);
+  EXPECT_EQ(s.conservation.dropped, 3000u - 1023);
+  cable.Empty();
+}
 
 // What a trunk carries still says whether its ports are fixed: of two parallel links behind the
 // trunk a circuit crosses its own, and everything else takes turns.

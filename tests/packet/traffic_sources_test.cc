@@ -164,6 +164,79 @@ TEST_F(SourceTest, ATraceIsSentOnceAsRecorded) {
   EXPECT_EQ(Watch(config, 10'000, 1, 1), expected);
 }
 
+// 1,024 rows with a packet each microsecond: 102.4 million packets are due after 0.1 s.
+class OverloadedSource : public testing::Test {
+ protected:
+  static constexpr uint64_t kStart = 1'000'000'000'000;
+  static constexpr uint64_t kNow = kStart + 100'000'000;
+  static constexpr int kRoom = 64;
+
+  std::shared_ptr<Source> Make(Destination destination, uint64_t packets = 0) const {
+    return Source::Make({.rows = EveryRow(1024),
+                         .packets_per_second = 1e6,
+                         .destination = destination,
+                         .packets = packets},
+                        network_, kStart, kHz);
+  }
+  int Emit(Source& source, uint64_t now) {
+    return source.Emit(burst_, kRoom, now, routes_, ledger_);
+  }
+
+  const Network network_ = Network::Make({.kind = NetworkKind::kButterfly, .rows = 1024}).value();
+  RouteTable routes_{network_, WithoutCircuit::kDrop};
+  Ledger ledger_;
+  Descriptor burst_[kRoom];
+};
+
+TEST_F(OverloadedSource, LooksAtFewPacketsAPassWhenAllAreDropped) {
+  const auto source = Make(Destination::kUniform);
+  EXPECT_EQ(Emit(*source, kNow), 0);
+  EXPECT_EQ(ledger_.injected, 4u * kRoom);
+  EXPECT_EQ(ledger_.dropped[static_cast<int>(DropReason::kNoCircuit)], 4u * kRoom);
+  EXPECT_EQ(source->counters().no_circuit, 4u * kRoom);
+  EXPECT_EQ(Emit(*source, kNow), 0);
+  EXPECT_EQ(ledger_.injected, 8u * kRoom);
+}
+
+TEST_F(OverloadedSource, SkipsWhatIsDueWhenNoRowHasACircuit) {
+  const auto source = Make(Destination::kCircuit);
+  // Three calls look at a quarter of the rows each: packet 768 is due 750 ns after the start.
+  for (int call = 1; call <= 3; ++call) EXPECT_EQ(Emit(*source, kNow), 0);
+  EXPECT_EQ(source->NextDue(), kStart + 750);
+  EXPECT_EQ(Emit(*source, kNow), 0);
+  EXPECT_EQ(source->NextDue(), kNow) << "in whole nanoseconds; packet 102,400,001 is due later";
+  EXPECT_EQ(ledger_.injected, 0u);
+
+  // Row 5 is the sixth of the 1,024 whose packets begin within a microsecond.
+  routes_.Install(5, GreedyTag(network_, 5, 9));
+  std::vector<uint64_t> born;
+  for (int call = 0; call < 20; ++call) {
+    const int n = Emit(*source, kNow + 3000);
+    for (int i = 0; i < n; ++i) born.push_back(burst_[i].time - kNow);
+  }
+  EXPECT_EQ(born, (std::vector<uint64_t>{4, 1004, 2004}));
+}
+
+TEST_F(OverloadedSource, FindsTheOnlyRowWithACircuit) {
+  const auto source = Make(Destination::kCircuit);
+  routes_.Install(1023, GreedyTag(network_, 1023, 9));
+  for (int round = 0; round < 3; ++round) {
+    int sent = 0;
+    for (int call = 0; call < 4; ++call) sent += Emit(*source, kNow);
+    EXPECT_EQ(sent, 1);
+    EXPECT_EQ(burst_[0].time, kStart + 1000 * round + 999);
+  }
+}
+
+TEST_F(OverloadedSource, FinishesWhenNoRowHasACircuit) {
+  const auto source = Make(Destination::kCircuit, 50'000);
+  for (int call = 1; call <= 4; ++call) {
+    EXPECT_FALSE(source->counters().finished);
+    EXPECT_EQ(Emit(*source, kNow), 0);
+  }
+  EXPECT_TRUE(source->counters().finished);
+}
+
 // 16 rows, 50 packets each by bit complement: the links count what walking by hand counts.
 TEST(TrafficSources, BitcompInAFabricTakesTheGreedyPaths) {
   const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 16));
