@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/agent/agent_in_band_percentile.h"
 #include "control/agent/agent_service.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
@@ -26,13 +27,6 @@ v1::AgentInBandPath::Choice ChoiceOf(dataplane::InBandChoice choice) {
   return v1::AgentInBandPath::CHOICE_UNSPECIFIED;
 }
 
-// Returns the value that a share `q` of the values does not exceed.
-double Quantile(const std::vector<double>& sorted, double q) {
-  if (sorted.empty()) return 0;
-  const auto at = static_cast<size_t>(q * static_cast<double>(sorted.size()));
-  return sorted[std::min(at, sorted.size() - 1)];
-}
-
 void FillReport(const dataplane::InBandReport& report, v1::InBandReport* out) {
   out->set_messages(report.messages);
   out->set_install_messages(report.install_messages);
@@ -46,8 +40,8 @@ void FillReport(const dataplane::InBandReport& report, v1::InBandReport* out) {
   out->set_seconds(report.seconds);
   std::vector<double> set_ups = report.set_up_seconds;
   std::sort(set_ups.begin(), set_ups.end());
-  out->set_set_up_p50_seconds(Quantile(set_ups, 0.5));
-  out->set_set_up_p99_seconds(Quantile(set_ups, 0.99));
+  out->set_set_up_p50_seconds(PercentileOf(set_ups, 50));
+  out->set_set_up_p99_seconds(PercentileOf(set_ups, 99));
 }
 
 // Checks that `field` has as many entries as there are inputs, or none if it is optional.

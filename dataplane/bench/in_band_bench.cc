@@ -38,11 +38,12 @@ FabricConfig ConfigOf(const InBandBenchOptions& options, const NetworkSpec& spec
 
 Quantiles QuantilesOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  const auto at = [&](double q) {
-    return values[std::min(values.size() - 1,
-                           static_cast<size_t>(q * static_cast<double>(values.size())))];
+  // The least of the values that at least this many percent of them do not exceed.
+  const auto at = [&](size_t percent) {
+    const size_t rank = (percent * values.size() + 99) / 100;  // from 1
+    return values[rank - 1];
   };
-  return {.p50 = at(0.5), .p99 = at(0.99), .highest = values.back()};
+  return {.p50 = at(50), .p99 = at(99), .highest = values.back()};
 }
 
 class Bench {

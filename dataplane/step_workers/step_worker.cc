@@ -100,8 +100,11 @@ uint64_t StepWorker::Work(Ledger& ledger) {
   if (frames_waiting() > 0) {
     for (WayOut& way : ways_out_) LookForCrowd(way);
   }
-  TakeOver(ledger);
+  // A worker that sees the number of a round also sees all packets that it was given in earlier
+  // rounds. If TakeOver came first, packets given in between would stay held after a round that
+  // drops packets.
   const uint64_t number = round_.number.load(std::memory_order_acquire);
+  TakeOver(ledger);
   if (number != in_round_) {
     in_round_ = number;
     next_block_ = 0;

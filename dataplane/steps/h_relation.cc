@@ -137,7 +137,7 @@ void AddNodes(const Network& network, const HRelationWave& wave, std::vector<uin
   }
 }
 
-// Checks that the wave's messages have arrived at their destinations, and counts them.
+// Checks that messages have arrived at their destinations, and counts them.
 absl::Status AddDelivered(const Relation& relation, const HRelationRule& rule,
                           const HRelationConfig& config, HRelationResult& result) {
   // Rows of one splitter of the last level have the same number after this shift.
@@ -253,25 +253,33 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
   result.papers_h_bar = bounds.papers;
   std::vector<uint64_t> passed(static_cast<size_t>(network.stages() + 1) * network.rows());
   const uint32_t waves = config.active_rows_only ? 1 : config.share;
-  absl::Status ended;
+  // The worker that leads carries no data while Lead runs without a step of the crew. So the
+  // messages are sorted and the clock is made before.
+  const std::vector<MessageChain> messages = MessagesOfWaves(relation, rule, waves);
+  StepClock<HRelationRule> clock(network, rule, crew);
+  bool interrupted = false;
+  const auto go_on = [&] {
+    interrupted = config.interrupted && config.interrupted();
+    return !interrupted;
+  };
   crew.Lead([&] {
-    for (uint32_t w = 0; w < waves && result.trouble.empty() && ended.ok(); ++w) {
+    for (uint32_t w = 0; w < waves && result.trouble.empty(); ++w) {
+      if (messages[w].count == 0) continue;
+      if (!go_on()) return;
       if (config.log != nullptr) config.log->set_steps_before(result.steps);
-      HRelationWave wave(network, relation, rule, config, w, waves, crew);
-      if (wave.messages() == 0) continue;
+      HRelationWave wave(network, relation, rule, config, w, messages[w], clock, crew);
       while (wave.Stage()) {
-        if (config.interrupted && config.interrupted()) {
-          ended = absl::CancelledError("interrupted between two stages");
-          return;
-        }
+        if (!go_on()) return;
       }
       Add(wave, result);
       AddNodes(network, wave, passed, result);
-      ended = AddDelivered(relation, rule, config, result);
       result.trouble = wave.trouble();
     }
   });
-  if (!ended.ok()) return ended;
+  if (interrupted) return absl::CancelledError("interrupted between two stages");
+  if (absl::Status status = AddDelivered(relation, rule, config, result); !status.ok()) {
+    return status;
+  }
   result.finished = result.delivered == relation.destinations.size();
   result.congestion_in_all = *std::ranges::max_element(passed);
   HRelationCharge charge{network.dimension(), bounds.h_bar,  result.link_congestion,

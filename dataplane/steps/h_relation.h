@@ -46,8 +46,8 @@ struct HRelationConfig {
   int last_level = -1;
   // Filled in for each message with the row where it ended; may be null.
   std::vector<Row>* ended = nullptr;
-  // The calling thread calls this after every stage. If it returns true, the run ends. May be
-  // empty.
+  // The thread that leads the crew calls this before every wave that has messages and between two
+  // stages of a wave. If it returns true, the run ends. May be empty.
   std::function<bool()> interrupted = {};
 };
 

@@ -32,9 +32,9 @@ HRelationBuffers::HRelationBuffers(const Network& network, HRelationLevels level
       slots_of_side_(std::min(r, network.multiplicity())),
       neighbours_(static_cast<size_t>(network.stages()) * network.rows() * kDirections),
       slots_(neighbours_.size() * static_cast<size_t>(slots_of_side_)),
-      next_(messages),
+      next_(messages, MessageChain::kNone),
       crossed_(messages),
-      arrived_at_(messages) {
+      arrived_at_(messages, MessageChain::kNone) {
   At at;
   for (at.level = levels.first; at.level < levels.last; ++at.level) {
     for (at.row = 0; at.row < rows_; ++at.row) {
@@ -51,13 +51,6 @@ HRelationBuffers::HRelationBuffers(const Network& network, HRelationLevels level
       }
     }
   }
-  Reset();
-}
-
-void HRelationBuffers::Reset() {
-  std::ranges::fill(next_, MessageChain::kNone);
-  std::ranges::fill(crossed_, uint8_t{0});
-  std::ranges::fill(arrived_at_, MessageChain::kNone);
 }
 
 int HRelationBuffers::SlotCount(const At& at, int direction) const {

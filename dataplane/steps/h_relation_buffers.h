@@ -28,9 +28,6 @@ class HRelationBuffers {
   // The network outlives the object. `r` is R.
   HRelationBuffers(const Network& network, HRelationLevels levels, int r, size_t messages);
 
-  // Forgets what nodes held. A node's slots have a meaning only once its neighbours are chosen.
-  void Reset();
-
   // The distinct neighbours of a side: bit p stands for port p of the direction, which is the
   // lowest port that leads to that neighbour.
   uint16_t Neighbours(const At& at, int direction) const {
@@ -38,6 +35,7 @@ class HRelationBuffers {
   }
   // r: min(R, distinct neighbours).
   int SlotCount(const At& at, int direction) const;
+  // They have a meaning only once the node's neighbours are chosen.
   HRelationSlot* slots(const At& at, int direction) const {
     return &slots_[SideIndex(at, direction) * static_cast<size_t>(slots_of_side_)];
   }

@@ -59,8 +59,20 @@ void Add(const PackedRound& round, PackedHRelationResult& result) {
   result.storage_words = std::max(result.storage_words, round.result.storage_words);
 }
 
-absl::Status Check(const Network& network, const Relation& relation, const HRelationConfig& config,
-                   int columns) {
+absl::StatusOr<uint32_t> BitsOfPack(uint32_t pack, const Network& network,
+                                    const HRelationConfig& config) {
+  const auto log_rows = static_cast<uint64_t>(network.dimension());
+  const uint64_t bits = uint64_t{pack} * (config.message_bits + log_rows);
+  if (bits <= kMaxHRelationMessageBits) return static_cast<uint32_t>(bits);
+  return absl::InvalidArgumentError(absl::StrCat("columns: packs of ", pack, " messages have ",
+                                                 bits, " bits, at most ", kMaxHRelationMessageBits,
+                                                 " are allowed; use more columns or a smaller h"));
+}
+
+}  // namespace
+
+absl::Status CheckPackedHRelation(const Network& network, const HRelationConfig& config,
+                                  int columns) {
   if (absl::Status status = CheckHRelation(network, config); !status.ok()) return status;
   if (columns < 1 || columns > network.dimension()) {
     return absl::InvalidArgumentError(
@@ -70,16 +82,26 @@ absl::Status Check(const Network& network, const Relation& relation, const HRela
     return absl::InvalidArgumentError(
         "columns: packed messages have no log of their crossings, and need all rows active");
   }
-  return CheckRelation(relation, network.rows(), config.h);
+  const uint32_t groups = uint32_t{1} << columns;
+  HRelationConfig of_packs = config;
+  of_packs.h = 2 * groups;
+  if (absl::Status status = CheckHRelation(network, of_packs); !status.ok()) {
+    return {status.code(), absl::StrCat("columns: ", columns, " give a row up to ", of_packs.h,
+                                        " packs; use fewer columns (", status.message(), ")")};
+  }
+  return BitsOfPack(CeilOf(config.h, groups), network, config).status();
 }
-
-}  // namespace
 
 absl::StatusOr<PackedHRelationResult> RunPackedHRelation(const Network& network,
                                                          const Relation& relation,
                                                          const HRelationConfig& config, int columns,
                                                          Crew& crew) {
-  if (absl::Status status = Check(network, relation, config, columns); !status.ok()) return status;
+  if (absl::Status status = CheckPackedHRelation(network, config, columns); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = CheckRelation(relation, network.rows(), config.h); !status.ok()) {
+    return status;
+  }
   const int log_rows = network.dimension();
   PackedHRelationResult result{.messages = relation.destinations.size()};
   Held held(network.rows());
@@ -91,16 +113,12 @@ absl::StatusOr<PackedHRelationResult> RunPackedHRelation(const Network& network,
     const uint32_t groups = uint32_t{1} << (round.last_level - level);
     round.most_held = std::max(config.h, MostHeld(held));
     round.pack = CeilOf(round.most_held, groups);
-    const uint64_t bits = uint64_t{round.pack} * (config.message_bits + uint64_t(log_rows));
-    if (bits > kMaxHRelationMessageBits) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("columns: packs of ", round.pack, " messages have ", bits, " bits, at most ",
-                       kMaxHRelationMessageBits, " are allowed; use more columns or a smaller h"));
-    }
+    const absl::StatusOr<uint32_t> bits = BitsOfPack(round.pack, network, config);
+    if (!bits.ok()) return bits.status();
     const Packs packs = Pack(held, relation.destinations, log_rows - round.last_level, round.pack);
     HRelationConfig of_round = config;
     of_round.h = 2 * groups;
-    of_round.message_bits = static_cast<uint32_t>(bits);
+    of_round.message_bits = *bits;
     of_round.first_level = round.first_level;
     of_round.last_level = round.last_level;
     std::vector<Row> ended;

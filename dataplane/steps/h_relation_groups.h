@@ -61,4 +61,10 @@ absl::StatusOr<PackedHRelationResult> RunPackedHRelation(const Network& network,
                                                          const HRelationConfig& config, int columns,
                                                          Crew& crew);
 
+// Makes the checks of RunPackedHRelation, except for those of the relation and of the packs of
+// later rounds, without running. Packs have their own h, 2 * 2^columns. An error about that h
+// names `columns`.
+absl::Status CheckPackedHRelation(const Network& network, const HRelationConfig& config,
+                                  int columns);
+
 }  // namespace bfly::dataplane

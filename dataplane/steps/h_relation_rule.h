@@ -68,11 +68,6 @@ class HRelationRule {
   uint64_t small_weight() const { return small_weight_; }
   const HRelationBuffers& buffers() const { return buffers_; }
 
-  // Forgets what nodes held. Every node starts anew.
-  void Reset() {
-    buffers_.Reset();
-    now_ = {};
-  }
   // Puts a message at a node of the first level before the run.
   void Give(Row row, Node& node, uint32_t message) const;
   // Sets W after all messages of the node were given.

@@ -9,26 +9,40 @@
 
 namespace bfly::dataplane {
 
+std::vector<MessageChain> MessagesOfWaves(const Relation& relation, const HRelationRule& rule,
+                                          uint32_t waves) {
+  std::vector<MessageChain> chains(waves);
+  for (uint32_t m = 0; m < relation.destinations.size(); ++m) {
+    rule.buffers().Append(chains[relation.destinations[m] % waves], m);
+  }
+  return chains;
+}
+
 HRelationWave::HRelationWave(const Network& network, const Relation& relation, HRelationRule& rule,
-                             const HRelationConfig& config, uint32_t wave, uint32_t modulus,
-                             Crew& crew)
+                             const HRelationConfig& config, uint32_t wave,
+                             const MessageChain& messages, StepClock<HRelationRule>& clock,
+                             const Crew& crew)
     : network_(network),
       rule_(rule),
       crew_(crew),
       config_(config),
       wave_(wave),
-      clock_(network, rule, crew) {
-  rule_.Reset();
+      clock_(clock),
+      messages_(messages.count) {
+  rule_.now() = {};
+  clock_.Restart();
   const int level = rule_.levels().first;
-  for (Row row = 0; row < relation.rows(); ++row) {
+  uint32_t message = messages.first;
+  Row row = 0;
+  for (uint64_t left = messages_; left > 0;) {
+    while (relation.first[row + 1] <= message) ++row;
     HRelationRule::Node& node = clock_.node(level, row);
-    for (uint32_t m = relation.first[row]; m < relation.first[row + 1]; ++m) {
-      if (relation.destinations[m] % modulus != wave) continue;
-      rule_.Give(row, node, m);
-      if (config.log != nullptr) config.log->Begin(m, row, 0);
-      ++messages_;
+    for (; left > 0 && message < relation.first[row + 1]; --left) {
+      const uint32_t following = rule_.buffers().next(message);
+      rule_.Give(row, node, message);
+      if (config.log != nullptr) config.log->Begin(message, row, 0);
+      message = following;
     }
-    if (node.passed == 0) continue;
     rule_.Begin(node, driven_);
     clock_.Wake(level, row);
   }

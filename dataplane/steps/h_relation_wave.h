@@ -14,11 +14,18 @@
 
 namespace bfly::dataplane {
 
+// For each wave its messages, ascending: those to rows that equal the wave modulo `waves`. The
+// chains run through the rule's memory. A wave uses its chain up, so each can be used once.
+std::vector<MessageChain> MessagesOfWaves(const Relation& relation, const HRelationRule& rule,
+                                          uint32_t waves);
+
 class HRelationWave {
  public:
-  // Takes the relation's messages to rows that equal `wave` modulo `modulus`. The rule is reset.
+  // Takes the messages of an entry of MessagesOfWaves, once. The clock is one of the rule and the
+  // crew, and restarts.
   HRelationWave(const Network& network, const Relation& relation, HRelationRule& rule,
-                const HRelationConfig& config, uint32_t wave, uint32_t modulus, Crew& crew);
+                const HRelationConfig& config, uint32_t wave, const MessageChain& messages,
+                StepClock<HRelationRule>& clock, const Crew& crew);
 
   // Runs one stage. Returns false if that was the last stage: all messages are delivered, or the
   // wave makes no progress.
@@ -57,9 +64,9 @@ class HRelationWave {
   const Crew& crew_;
   const HRelationConfig& config_;
   const uint32_t wave_;
-  StepClock<HRelationRule> clock_;
+  StepClock<HRelationRule>& clock_;
+  const uint64_t messages_;
   HRelationRule::Tally driven_;  // the tally of what happened outside of steps
-  uint64_t messages_ = 0;
   uint64_t stage_ = 0;
   uint64_t blocked_after_a_stage_ = 0;
   double rho_ = 0;

@@ -36,11 +36,14 @@ struct RouteRequest {
   HRelationConfig h_relation = {};           // h_relation; its h is the h of the relation
 };
 
-// The packets that stood at the nodes of one level.
+// The packets that stood at the nodes of one level. A packet has waited if it left more than 1 step
+// after it came. In extra_stages 2 steps are allowed to a packet that came from a level before. In
+// extra_stages, greedy and store_and_forward a packet that meets no other does not wait. In waves a
+// packet may wait for its phase and colour, and in h_relation for its stage, even if it meets no
+// other.
 struct LevelWaits {
-  uint64_t packets = 0;  // packets that stood at the level
-  // packets that left later than the model lets a packet leave that meets no other packet
-  uint64_t waited = 0;
+  uint64_t packets = 0;       // packets that stood at the level
+  uint64_t waited = 0;        // packets that waited
   uint64_t waited_steps = 0;  // the steps by which they left later, summed over all packets
   uint64_t most_steps = 0;    // the steps by which one packet left later, at most
 };
@@ -66,11 +69,12 @@ struct RouteReport {
   // Whether every packet that was sent has arrived. If not, `trouble` says why.
   bool finished = false;
   std::string trouble;
+  // Of waves whole phases, of an h-relation whole stages, unless max_steps ends the last one.
   uint64_t steps = 0;
   // What the program counts besides steps: phases of waves, stages of an h-relation. 0: it counts
   // only steps.
   uint64_t phases = 0;
-  std::vector<WaveSummary> waves;  // filled in by the programs waves and h_relation
+  std::vector<WaveSummary> waves;  // filled in by the program waves
   double mean_latency = 0;         // steps from the beginning of a packet's wave to its delivery
   uint64_t max_latency = 0;
   uint32_t congestion = 0;                 // the most packets that crossed one link

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "dataplane/steps/route_run.h"
 #include "dataplane/steps/step_clock.h"
@@ -45,8 +47,15 @@ absl::Status CheckWavesRoute(const Network& network, const RouteRequest& request
 void TakeWaves(RouteRun& run, const std::vector<uint32_t>& number, const std::vector<Row>& input,
                StepClock<LoggedWavesRule>& clock) {
   const auto phase = static_cast<uint64_t>(run.network.ports());
+  const auto has_packets = [&](uint32_t wave) {
+    for (Row to = wave; to < run.network.rows(); to += run.request.waves) {
+      if (number[to] != UINT32_MAX) return true;
+    }
+    return false;
+  };
   StepEnd end = StepEnd::kDone;
   for (uint32_t w = 0; w < run.request.waves && end == StepEnd::kDone; ++w) {
+    if (!has_packets(w)) continue;
     WaveSummary wave{.wave = w};
     clock.Restart();
     run.log.set_steps_before(run.report.steps);
@@ -57,13 +66,12 @@ void TakeWaves(RouteRun& run, const std::vector<uint32_t>& number, const std::ve
       clock.Wake(0, input[to]);
       ++wave.packets;
     }
-    if (wave.packets == 0) continue;
     StepLimits limits{.idle_steps = 2 * phase};
     if (run.request.max_steps > 0) limits.steps = run.request.max_steps - run.report.steps;
     end = clock.Run(limits);
     // The next wave begins with a phase of its own.
     wave.phases = (clock.step() + phase - 1) / phase;
-    wave.steps = end == StepEnd::kDone ? wave.phases * phase : clock.step();
+    wave.steps = end == StepEnd::kDone ? std::min(wave.phases * phase, limits.steps) : clock.step();
     run.report.steps += wave.steps;
     run.report.phases += wave.phases;
     run.report.waves.push_back(wave);

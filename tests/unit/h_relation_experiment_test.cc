@@ -104,6 +104,47 @@ TEST(HRelationExperiment, AskedToEndItEndsAfterAStage) {
   EXPECT_EQ(asked, 2);
 }
 
+// Rounds of one column, each of 32 waves of one stage.
+TEST(HRelationExperiment, AskedToEndItEndsBetweenWavesOfOneStage) {
+  int asked = 0;
+  const std::function<bool()> at_the_third = [&] { return ++asked == 3; };
+  const auto figures = FindStepProgram("h_relation")
+                           ->run(PointOf("bitrev", 4, 32, 1),
+                                 {.seed = 1, .workers = 1, .interrupted = at_the_third});
+  EXPECT_EQ(figures.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(asked, 3);
+}
+
+// 2^14 rows carry 2^28 messages, so h is at most 2^14. A row packs for 2^columns groups and sends
+// up to twice as many packs. 2^14 packs of 2^14 rows take more than 2 GiB.
+TEST(HRelationExperiment, RefusesBeforeTheFirstTrialColumnsThatMakeTooManyPacks) {
+  const StepProgram* program = FindStepProgram("h_relation");
+  const auto refusal = [&](double h, double columns) {
+    StepPoint point = PointOf("random", h, 32, columns);
+    point.d = 14;
+    point.values[1].second = 4.0;  // multiplicity
+    point.values[4].second = 2.0;  // neighbours
+    return std::string(program->check(point).message());
+  };
+  EXPECT_EQ(refusal(1, 0), "");
+  EXPECT_EQ(refusal(1, 7), "");
+  EXPECT_THAT(refusal(1, 14), HasSubstr("columns: 14 give a row up to 32768 packs"));
+  EXPECT_THAT(refusal(1, 14), HasSubstr("32768 is not in 1..16384"));
+  EXPECT_THAT(refusal(1, 13), HasSubstr("columns: 13 give a row up to 16384 packs"));
+  EXPECT_THAT(refusal(1, 13), HasSubstr("more than the 2048 MiB allowed"));
+}
+
+// A pack of 2^15 messages of 32 bits and 5 bits of address has 1,212,416 bits, more than 2^20.
+TEST(HRelationExperiment, RefusesBeforeTheFirstTrialPacksThatAreTooLong) {
+  const StepProgram* program = FindStepProgram("h_relation");
+  StepPoint point = PointOf("random", 1 << 16, 32, 1);
+  point.d = 5;
+  EXPECT_THAT(program->check(point).message(),
+              HasSubstr("columns: packs of 32768 messages have 1212416 bits"));
+  point.values[8].second = 2.0;  // columns
+  EXPECT_TRUE(program->check(point).ok()) << program->check(point);
+}
+
 TEST(HRelationExperiment, RefusesPointsThatTheAlgorithmIsNotDefinedFor) {
   const StepProgram* program = FindStepProgram("h_relation");
   EXPECT_THAT(program->check(PointOf("random", 4, 256)).message(), HasSubstr("share: 256"));

@@ -173,6 +173,12 @@ TEST(PackedHRelation, RefusesWhatItCannotDo) {
   HRelationConfig long_messages = PackConfig(4);
   long_messages.message_bits = kMaxHRelationMessageBits;
   EXPECT_THAT(refusal(long_messages, 2), HasSubstr("use more columns or a smaller h"));
+  // 9 * 256 nodes and 512 packs of each row take 3 MiB.
+  HRelationConfig little = PackConfig(4);
+  little.max_bytes = 2'000'000;
+  EXPECT_THAT(refusal(little, 8), HasSubstr("columns: 8 give a row up to 512 packs"));
+  EXPECT_TRUE(CheckPackedHRelation(network, little, 2).ok());
+  EXPECT_FALSE(CheckPackedHRelation(network, little, 8).ok());
   HRelationConfig logged = PackConfig(4);
   CrossingLog log(network, relation.destinations.size());
   logged.log = &log;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "dataplane/steps/h_relation.h"
@@ -175,6 +176,58 @@ TEST(HRelationRun, SendsOnlyBetweenActiveRowsInOneWave) {
   EXPECT_THAT(
       RunHRelation(network, *RelationByName("random", 512, 8, 3), config, crew).status().message(),
       HasSubstr("only rows 0, 32, 64, ... are active"));
+}
+
+Relation OneMessage(uint32_t rows, Row from, Row to) {
+  Relation relation;
+  relation.first.assign(rows + 1, 0);
+  std::fill(relation.first.begin() + from + 1, relation.first.end(), 1);
+  relation.destinations = {to};
+  return relation;
+}
+
+// Of 2^13 waves one has a message. If the others cost as much as one, the test takes minutes.
+TEST(HRelationRun, WavesWithoutMessagesAreSkipped) {
+  Crew crew(1);
+  constexpr uint32_t kManyRows = 1 << 13;
+  int asked = 0;
+  HRelationConfig config;
+  config.neighbours = 2;
+  config.share = kManyRows;
+  config.interrupted = [&asked] {
+    ++asked;
+    return false;
+  };
+  const HRelationResult result =
+      *RunHRelation(Splitters(kManyRows, 2, 1), OneMessage(kManyRows, 77, 8000), config, crew);
+  EXPECT_TRUE(result.finished) << result.trouble;
+  EXPECT_EQ(result.waves, 1u);
+  EXPECT_EQ(result.stages, 13u);
+  EXPECT_EQ(result.congestion_in_all, 1u);
+  EXPECT_EQ(asked, 1 + 12) << "before the wave and between its stages";
+}
+
+// All splitters serve one output of a wave, and a wave crosses one column: it takes one stage.
+TEST(HRelationRun, EndsBetweenTwoWavesIfItIsAskedTo) {
+  Crew crew(1);
+  int asked = 0;
+  HRelationConfig config;
+  config.neighbours = 2;
+  config.share = 64;
+  config.last_level = 1;
+  config.interrupted = [&asked] { return ++asked == 5; };
+  const auto result =
+      RunHRelation(Splitters(64, 4, 1), *RelationByName("identity", 64, 1, 1), config, crew);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(asked, 5);
+  config.interrupted = [&asked] {
+    ++asked;
+    return false;
+  };
+  asked = 0;
+  ASSERT_TRUE(
+      RunHRelation(Splitters(64, 4, 1), *RelationByName("identity", 64, 1, 1), config, crew).ok());
+  EXPECT_EQ(asked, 64);
 }
 
 TEST(HRelationRun, IsTheSameForAnyNumberOfWorkers) {

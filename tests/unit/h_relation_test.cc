@@ -217,7 +217,9 @@ void ExpectAgreement(const Network& network, const Relation& relation,
                      const HRelationConfig& config, uint32_t w, Hardness& hardness) {
   Crew crew(1);
   HRelationRule rule = RuleOf(network, relation, config);
-  HRelationWave wave(network, relation, rule, config, w, config.share, crew);
+  StepClock<HRelationRule> clock(network, rule, crew);
+  const MessageChain messages = MessagesOfWaves(relation, rule, config.share)[w];
+  HRelationWave wave(network, relation, rule, config, w, messages, clock, crew);
   HRelationReference reference(network, relation, config.h, config.neighbours, config.share,
                                config.iterations, config.rounds, true, w, config.share);
   Lemma2 lemma;

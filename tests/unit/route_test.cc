@@ -339,6 +339,29 @@ TEST(Route, EndsAtTheLimitOfSteps) {
   }
 }
 
+// A wave of one packet takes two phases of two steps, so four of them take 16. In one of the two
+// relations the last link is of the first colour of its phase, and a packet arrives in step 3.
+TEST(Route, WavesTakeNoStepMoreThanTheLimit) {
+  const Network network = Butterfly(4);
+  int early = 0;
+  for (const std::vector<std::vector<Row>>& outputs :
+       {std::vector<std::vector<Row>>{{0}, {1}, {2}, {3}}, {{1}, {0}, {3}, {2}}}) {
+    RouteRequest request{.relation = RelationOf(outputs), .waves = 4};
+    for (request.max_steps = 1; request.max_steps <= 20; ++request.max_steps) {
+      const RouteReport report = *Try("waves", network, request);
+      EXPECT_EQ(report.steps, std::min<uint64_t>(request.max_steps, 16));
+      early += request.max_steps == 3 && report.delivered == 1;
+      if (request.max_steps < 15) {
+        EXPECT_FALSE(report.finished) << request.max_steps;
+      }
+      if (request.max_steps >= 16) {
+        EXPECT_TRUE(report.finished) << request.max_steps;
+      }
+    }
+  }
+  EXPECT_EQ(early, 1);
+}
+
 TEST(Route, KeepsAtMostSoManySamples) {
   const Network network = Multibutterfly(64, 2);
   const RouteRequest request{.relation = *RelationByName("random", 64, 1, 5)};

@@ -55,6 +55,16 @@ TEST(StepPoints, TheShareOfAnHRelationIsAtMostTheRowsUnlessTheFileGivesIt) {
       HasSubstr("share: 32 is not a power of two in 1..16"));
 }
 
+TEST(StepPoints, TheWavesAreAtMostTheRowsUnlessTheFileGivesThem) {
+  EXPECT_THAT(
+      PointsWith({"multiplicity=1", "d=1,2,3"}),
+      ElementsAre(HasSubstr("waves=2 d=1"), HasSubstr("waves=4 d=2"), HasSubstr("waves=4 d=3")));
+  const TemporaryFolder folder;
+  EXPECT_THAT(
+      std::string(ReadWith(folder, {"multiplicity=1", "d=1", "waves=4"}).status().message()),
+      HasSubstr("waves: 4 waves are more than the rows, 2"));
+}
+
 // Trials of an experiment share figures; a trial by itself computes them.
 TEST(StepPoints, SharedFiguresAreThoseThatATrialComputes) {
   const TemporaryFolder folder;

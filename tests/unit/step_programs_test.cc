@@ -119,6 +119,24 @@ TEST(ExtraStagesProgram, ClaimsHoldOnASmallNetwork) {
   EXPECT_EQ(verdicts.at("extra_half_rate"), std::vector(4, Verdict::kInvariant));
 }
 
+// The formulas are of networks with more than one stage, and say nothing of two rows.
+TEST(ExtraStagesProgram, ClaimsHoldOnTheSmallestNetworks) {
+  std::vector<StepPoint> points;
+  for (const int d : {1, 2, 3}) {
+    for (const double t : {10.0, 50.0, 200.0}) {
+      for (double r = 0; r <= 8; ++r) points.push_back(ExtraPoint(d, r, t));
+    }
+  }
+  int passed = 0;
+  for (const auto& [claim, verdicts] : VerdictsOf(ExtraStagesProgram(), points, 12)) {
+    for (const Verdict verdict : verdicts) {
+      EXPECT_NE(verdict, Verdict::kFail) << claim;
+      passed += verdict == Verdict::kPass;
+    }
+  }
+  EXPECT_GT(passed, 0);
+}
+
 TEST(ExtraStagesProgram, FiguresAreThoseOfTheRun) {
   // Packets of the identity follow each other: packet q is delivered in step 2n - 1 + 2 (q - 1) or,
   // within a set of log N permutations, in another order.
@@ -160,6 +178,18 @@ TEST(StoreAndForwardProgram, ClaimsHoldForLeightonAndMaggsNetworks) {
   EXPECT_EQ(verdicts.at("forward_structured"), std::vector(4, Verdict::kPass));
   EXPECT_EQ(verdicts.at("forward_root_n"), std::vector(2, Verdict::kInvariant));
   EXPECT_EQ(verdicts.at("forward_room"), std::vector(8, Verdict::kInvariant));
+}
+
+// With d = 2 and h = 1 the bound is d - 1 + 1 steps, and no packet takes fewer than d.
+TEST(StoreAndForwardProgram, AClaimOfAtMostSaysSoAndHoldsWhereBothAreEqual) {
+  StepPoint point = ForwardPoint("multibutterfly", "bitrev", 1, 0);
+  point.d = 2;
+  const auto verdicts = VerdictsOf(StoreAndForwardProgram(), {point}, 10);
+  EXPECT_EQ(verdicts.at("forward_structured"), std::vector{Verdict::kPass});
+  for (const Claim& claim : StoreAndForwardProgram().claims()) {
+    if (claim.relation != Relation::kAtMost) continue;
+    EXPECT_THAT(claim.statement, HasSubstr("at most")) << claim.id;
+  }
 }
 
 TEST(StoreAndForwardProgram, WrongValuesAreNamedAsInTheFile) {

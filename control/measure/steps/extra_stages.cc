@@ -138,6 +138,11 @@ absl::Status CheckExtraStagesPoint(const StepPoint& point) {
 }
 
 bool IsRandom(const StepPoint& point) { return point.word("permutation") == "random"; }
+// With n = 1 and r = 0 all links lead to outputs, which have no buffers, and carry a packet every
+// step. Extra stages lead through buffers, where a link carries one every other step.
+bool IsLongRandomSequence(const StepPoint& point) {
+  return IsRandom(point) && PermutationsAt(point) >= kLongSequence && point.d > 1;
+}
 
 Claim AboutPoints(Claim claim, const std::string& points,
                   const std::function<bool(const StepPoint&)>& is_about) {
@@ -260,10 +265,9 @@ std::vector<Claim> ExtraStagesClaims() {
                    .source = figures,
                    .relation = Relation::kAtMost,
                    .theory = one},
-                  "random sequences of 10 or more permutations and 0 < r <= r*",
+                  "random sequences of 10 or more permutations, n > 1 and 0 < r <= r*",
                   [](const StepPoint& point) {
-                    return IsRandom(point) && PermutationsAt(point) >= kLongSequence &&
-                           point.number("r") > 0 &&
+                    return IsLongRandomSequence(point) && point.number("r") > 0 &&
                            point.number("r") <= BestExtraStages(point.d, PermutationsAt(point));
                   }),
       "over_no_extra"));
@@ -273,10 +277,9 @@ std::vector<Claim> ExtraStagesClaims() {
                    .source = figures,
                    .relation = Relation::kAtLeast,
                    .theory = one},
-                  "random sequences of 10 or more permutations and r >= r* + 2",
+                  "random sequences of 10 or more permutations, n > 1 and r >= r* + 2",
                   [](const StepPoint& point) {
-                    return IsRandom(point) && PermutationsAt(point) >= kLongSequence &&
-                           IsWellBeyond(point);
+                    return IsLongRandomSequence(point) && IsWellBeyond(point);
                   }),
       "over_best"));
   return claims;

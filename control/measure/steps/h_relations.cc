@@ -153,7 +153,10 @@ absl::Status CheckHRelationPoint(const StepPoint& point) {
     return absl::InvalidArgumentError(
         absl::StrCat("columns: ", point.count("columns"), " is not in 0..", point.d, ", log n"));
   }
-  return dataplane::CheckHRelation(*network, HRelationConfigOf(point));
+  const dataplane::HRelationConfig config = HRelationConfigOf(point);
+  const auto columns = static_cast<int>(point.count("columns"));
+  return columns > 0 ? dataplane::CheckPackedHRelation(*network, config, columns)
+                     : dataplane::CheckHRelation(*network, config);
 }
 
 // Why Fact 1 and Lemma 1 do not grant Lemma 2 with rho <= R / (32 d) at a point; empty if they do.

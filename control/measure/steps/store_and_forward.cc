@@ -132,7 +132,7 @@ std::vector<Claim> ForwardClaims() {
       InTheMean(
           AboutNetworks({.id = "forward_structured",
                          .statement = "on transpose and bit reversal the last packet takes "
-                                      "less than the d-1+h 2^(d/2-2) steps that the "
+                                      "at most the d-1+h 2^(d/2-2) steps that the "
                                       "2-dilated butterfly needs at least",
                          .source = compared,
                          .relation = Relation::kAtMost,

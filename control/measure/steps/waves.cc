@@ -281,7 +281,7 @@ StepProgram WavesProgram() {
                    {"multiplicity", "2"},
                    {"parallel_edges", "keep"},
                    {"permutation", "random"},
-                   {"waves", "4"}},
+                   {"waves", "4", true}},
           .check = CheckWaves,
           .run = RunWavesTrial,
           .claims = WavesClaims,
