@@ -109,12 +109,13 @@ grpc::Status AgentSchedulesService::Stop(grpc::ServerContext* context,
                                          v1::AgentScheduleStopResponse*) {
   if (absl::Status status = CheckCaller(*context, host_); !status.ok()) return ToGrpc(status);
   const std::lock_guard lock(mutex_);
+  held_.reset();
   const absl::StatusOr<FabricInUse> in_use = host_.Use();
-  if (!in_use.ok()) return ToGrpc(in_use.status());
+  if (!in_use.ok()) return grpc::Status::OK;  // nothing is loaded, so nothing runs
   const auto schedules = SchedulesOf(*in_use->fabric);
   if (!schedules.ok()) return ToGrpc(schedules.status());
-  held_.reset();
-  return ToGrpc((*schedules)->Stop());
+  const absl::Status status = (*schedules)->Stop();
+  return absl::IsFailedPrecondition(status) ? grpc::Status::OK : ToGrpc(status);  // none runs
 }
 
 grpc::Status AgentSchedulesService::Get(grpc::ServerContext*,
@@ -131,8 +132,10 @@ grpc::Status AgentSchedulesService::Get(grpc::ServerContext*,
   v1::AgentScheduleRequest& running = *response->mutable_running();
   running.set_id(held_->id());
   running.set_version(held_->version());
-  *running.mutable_schedule() = held_->schedule();
-  if (request->slots()) *running.mutable_slots() = held_->slots();
+  if (request->slots()) {  // a schedule that lists its circuits is as large as its slots
+    *running.mutable_schedule() = held_->schedule();
+    *running.mutable_slots() = held_->slots();
+  }
   if (request->counters()) FillReport(*report, *held_, response->mutable_counters());
   return grpc::Status::OK;
 }

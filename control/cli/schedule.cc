@@ -4,16 +4,19 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bfly/v1/schedules.grpc.pb.h"
 #include "control/cli/client.h"
-#include "control/cli/network_file.h"
 #include "control/cli/text.h"
 #include "control/intent/slot_paths.h"
 #include "control/topology_file/planned_faults.h"
+#include "control/topology_file/ranges.h"
+#include "control/topology_file/reader.h"
 #include "control/topology_file/schedule_file.h"
+#include "control/topology_file/to_fabric_config.h"
 
 namespace bfly::control {
 namespace {
@@ -23,18 +26,23 @@ constexpr int kSlotsShown = 32;
 struct ScheduleOptions {
   std::string what;
   std::string slot, guard, protocol, late;
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
   uint32_t queue = 0, waiting = 0;
   bool replace = false, dry_run = false;
   std::string network;
 };
 
-// "812 ns", "43.1 us", "7.25 ms", "1.5 s".
+// "812 ns", "43.1 us", "7.25 ms", "1.5 s", "1270 s".
 std::string InUnits(double nanoseconds) {
-  if (nanoseconds >= 1e9) return absl::StrFormat("%.3g s", nanoseconds / 1e9);
-  if (nanoseconds >= 1e6) return absl::StrFormat("%.3g ms", nanoseconds / 1e6);
-  if (nanoseconds >= 1e3) return absl::StrFormat("%.3g us", nanoseconds / 1e3);
-  return absl::StrFormat("%.3g ns", nanoseconds);
+  double value = nanoseconds;
+  const char* unit = "ns";
+  for (const char* larger : {"us", "ms", "s"}) {
+    if (value < 999.5) break;  // with three digits it stays below 1000
+    value /= 1000;
+    unit = larger;
+  }
+  if (value >= 999.5) return absl::StrFormat("%.0f %s", value, unit);
+  return absl::StrFormat("%.3g %s", value, unit);
 }
 
 absl::StatusOr<v1::Schedule> ScheduleOf(const ScheduleOptions& options) {
@@ -51,7 +59,7 @@ absl::StatusOr<v1::Schedule> ScheduleOf(const ScheduleOptions& options) {
   if (!options.slot.empty()) schedule.set_slot(options.slot);
   if (!options.guard.empty()) schedule.set_guard(options.guard);
   if (!options.protocol.empty()) schedule.set_protocol(options.protocol);
-  if (options.seed != 0) schedule.set_seed(options.seed);
+  if (options.seed.has_value()) schedule.set_seed(*options.seed);
   if (options.queue != 0) schedule.set_queue(options.queue);
   if (options.waiting != 0) schedule.set_waiting(options.waiting);
   if (!options.late.empty()) {
@@ -137,16 +145,36 @@ absl::Status Print(const v1::ScheduleStatus& status, bool ran, const Common& com
   return absl::OkStatus();
 }
 
+// The data plane that runs a stage. A topology that was read without an error places
+// every stage.
+std::string PlaneOf(const v1::Topology& topology, uint32_t stage) {
+  for (const v1::StagePlacement& entry : topology.placement()) {
+    const absl::StatusOr<std::vector<Range>> stages = ParseRanges(entry.stages());
+    if (!stages.ok()) continue;
+    for (const Range& range : *stages) {
+      if (range.first <= stage && stage <= range.last) return entry.data_plane();
+    }
+  }
+  return "";
+}
+
 absl::Status DryRun(const ScheduleOptions& options, const Common& common) {
-  const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
-  if (!file.ok()) return file.status();
+  const absl::StatusOr<v1::Topology> topology = ReadTopologyFile(options.network);
+  if (!topology.ok()) return topology.status();
+  const absl::StatusOr<Network> network = NetworkOf(topology->network());
+  if (!network.ok()) return network.status();
   const absl::StatusOr<v1::Schedule> schedule = ScheduleOf(options);
   if (!schedule.ok()) return schedule.status();
-  const absl::StatusOr<RoutedSchedule> routed = RouteSchedule(
-      *schedule, file->network, file->capacity, PlannedFaults(file->faults, file->network));
+  const auto last_stage = static_cast<uint32_t>(network->stages() - 1);
+  absl::Status led_back =
+      CheckWayBack(*schedule, PlaneOf(*topology, 0), PlaneOf(*topology, last_stage));
+  if (!led_back.ok()) return led_back;
+  const absl::StatusOr<RoutedSchedule> routed =
+      RouteSchedule(*schedule, *network, CapacityOf(*topology, *network),
+                    PlannedFaults(topology->faults(), *network));
   if (!routed.ok()) return routed.status();
   v1::ScheduleStatus status;
-  FillPaths(*routed, file->network.rows(), &status);
+  FillPaths(*routed, network->rows(), &status);
   return Print(status, false, common);
 }
 

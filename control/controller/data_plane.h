@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "control/controller/agent_client.h"
 #include "topologies/fault_set.h"
 
@@ -64,6 +66,12 @@ class DataPlane {
   bool usable() const {
     const std::lock_guard lock(mutex_);
     return known_.reachable && known_.in_step;
+  }
+  // Unavailable: names the data plane, and says what is wrong with it.
+  absl::Status UnavailableError() const {
+    const std::string problem = known().problem;
+    return absl::UnavailableError(absl::StrCat("data plane ", name_, " at ", address_, ": ",
+                                               problem.empty() ? "was not reached yet" : problem));
   }
 
  private:

@@ -76,13 +76,14 @@ absl::Status CheckProgram(const FabricState& state, const InBandOrder& order) {
   }
   const DataServerOptions of_reads =
       order.reads.has_value() ? order.reads->options : DataServerOptions{};
-  for (const auto& [field, value] :
-       {std::pair{"c", std::max(order.options.c, of_reads.c)}, {"c_disk", of_reads.c_disk}}) {
+  for (const auto& [field, value] : {std::pair{"c", of_reads.c}, {"c_disk", of_reads.c_disk}}) {
     if (value > kMaxThreshold) return OutOfRange(field, value, 0, kMaxThreshold);
   }
   if (!reads) {
     const auto found = FindProtocol(order.protocol, state.network().kind());
     if (!found.ok()) return found.status();
+    absl::Status options = CheckOptions(**found, order.options);
+    if (!options.ok()) return options;
   }
   return CheckInBand(state, order);
 }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 namespace bfly::control {
 
 void LoadedIntent::ReadCommitted(const std::function<void()>& reader) const {
@@ -78,9 +76,7 @@ absl::Status LoadedIntent::CheckLoaded() const {
 
 absl::Status LoadedIntent::CheckUsable() const {
   for (const auto& plane : intent_->planes) {
-    if (plane->usable()) continue;
-    return absl::UnavailableError(absl::StrCat("data plane ", plane->name(), " at ",
-                                               plane->address(), ": ", plane->known().problem));
+    if (!plane->usable()) return plane->UnavailableError();
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "bfly/v1/schedules.grpc.pb.h"
 #include "control/agent/ownership.h"
 #include "control/controller/agent_channel.h"
@@ -48,20 +49,35 @@ struct ScheduleClient::Connection {
   }
 };
 
-ScheduleClient::ScheduleClient(std::string address, const AgentCaller& caller)
-    : address_(std::move(address)), connection_(std::make_unique<Connection>(address_, caller)) {}
+ScheduleClient::ScheduleClient(const DataPlane& plane, const AgentCaller& caller)
+    : name_(plane.name()),
+      address_(plane.address()),
+      connection_(std::make_unique<Connection>(address_, caller)) {}
 
 ScheduleClient::~ScheduleClient() = default;
 
+absl::Status ScheduleClient::AtPlane(const absl::Status& status) const {
+  if (status.ok()) return status;
+  // gRPC's own words for the end of the time say neither whose time nor for what.
+  const absl::string_view what =
+      status.message() == "Deadline Exceeded" ? "did not answer in time" : status.message();
+  absl::Status named(status.code(),
+                     absl::StrCat("data plane ", name_, " at ", address_, ": ",
+                                  absl::IsUnavailable(status) ? "cannot be reached: " : "", what));
+  status.ForEachPayload(
+      [&](absl::string_view type, const absl::Cord& payload) { named.SetPayload(type, payload); });
+  return named;
+}
+
 absl::Status ScheduleClient::Set(const v1::AgentScheduleRequest& request, Deadline deadline) {
   v1::AgentScheduleResponse response;
-  return connection_->Call(&v1::AgentSchedules::Stub::Set, request, &response, deadline);
+  return AtPlane(connection_->Call(&v1::AgentSchedules::Stub::Set, request, &response, deadline));
 }
 
 absl::Status ScheduleClient::Stop(Deadline deadline) {
   v1::AgentScheduleStopResponse response;
-  return connection_->Call(&v1::AgentSchedules::Stub::Stop, v1::AgentScheduleStopRequest(),
-                           &response, deadline);
+  return AtPlane(connection_->Call(&v1::AgentSchedules::Stub::Stop, v1::AgentScheduleStopRequest(),
+                                   &response, deadline));
 }
 
 absl::StatusOr<v1::AgentScheduleState> ScheduleClient::Get(bool slots, bool counters,
@@ -72,7 +88,7 @@ absl::StatusOr<v1::AgentScheduleState> ScheduleClient::Get(bool slots, bool coun
   v1::AgentScheduleState state;
   const absl::Status status =
       connection_->Call(&v1::AgentSchedules::Stub::Get, request, &state, deadline);
-  if (!status.ok()) return status;
+  if (!status.ok()) return AtPlane(status);
   return state;
 }
 

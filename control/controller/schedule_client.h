@@ -9,23 +9,32 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
 #include "control/controller/agent_caller.h"
+#include "control/controller/data_plane.h"
 #include "control/controller/deadline.h"
 
 namespace bfly::control {
 
-// Thread-safe. Calls end and fail as those of AgentClient do.
+// Thread-safe. Calls end as those of AgentClient do, with the same codes; every error names the
+// data plane.
 class ScheduleClient {
  public:
-  ScheduleClient(std::string address, const AgentCaller& caller);
+  ScheduleClient(const DataPlane& plane, const AgentCaller& caller);
   ~ScheduleClient();
 
-  const std::string& address() const { return address_; }
+  bool IsOf(const DataPlane& plane) const {
+    return name_ == plane.name() && address_ == plane.address();
+  }
   absl::Status Set(const v1::AgentScheduleRequest& request, Deadline deadline);
   absl::Status Stop(Deadline deadline);
+  // The schedule that runs, with what it says and its circuits only if `slots`.
   absl::StatusOr<v1::AgentScheduleState> Get(bool slots, bool counters, Deadline deadline);
 
  private:
   struct Connection;
+  // The same error with the name of the data plane before its message.
+  absl::Status AtPlane(const absl::Status& status) const;
+
+  const std::string name_;
   const std::string address_;
   std::unique_ptr<Connection> connection_;
 };

@@ -8,12 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "control/controller/schedule_message.h"
 #include "control/controller/schedule_request.h"
-#include "control/status/field_errors.h"
 
 namespace bfly::control {
 namespace {
 
 constexpr std::chrono::seconds kLookTime{5};
+// From a try to begin the schedule that was kept to the next one. Each chooses all its paths.
+constexpr std::chrono::seconds kBeginAgain{2};
 // How long one look repairs slots while changes wait.
 constexpr std::chrono::milliseconds kRepairTime{500};
 
@@ -30,6 +31,12 @@ absl::Status Unconfirmed(const absl::Status& late, absl::string_view change) {
                    " as soon as the data plane confirms it, and the controller goes on asking"));
 }
 
+absl::Status CannotBeginYet(const absl::Status& why) {
+  return absl::Status(why.code(),
+                      absl::StrCat("the schedule that was kept cannot begin yet: ", why.message(),
+                                   "; stop it, or start another with replace"));
+}
+
 Interrupt InterruptAt(Deadline deadline) {
   return [deadline] { return CheckTime(deadline); };
 }
@@ -37,26 +44,9 @@ Interrupt InterruptAt(Deadline deadline) {
 }  // namespace
 
 ScheduleControl::ScheduleControl(LoadedIntent& intent, Options options)
-    : intent_(intent), options_(std::move(options)), watch_([this] { Watch(); }) {}
-
-ScheduleControl::~ScheduleControl() {
-  {
-    const std::lock_guard lock(watch_mutex_);
-    stopping_ = true;
-  }
-  watch_changed_.notify_all();
-  watch_.join();
-}
-
-void ScheduleControl::Watch() {
-  std::unique_lock lock(watch_mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    Look();
-    lock.lock();
-    watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
-  }
-}
+    : intent_(intent),
+      options_(std::move(options)),
+      watch_([this] { Look(); }, options_.watch_interval) {}
 
 ScheduleControl::SharedNetwork ScheduleControl::LoadedNetwork() const {
   SharedNetwork network;
@@ -88,6 +78,7 @@ void ScheduleControl::Look() {
   const SharedNetwork network = LoadedNetwork();
   if (!IsOf(network)) Forget();
   if (network == nullptr || !intent_.CheckUsable().ok()) return;
+  if (!IsOf(network) && Deadline::clock::now() < begin_again_) return;
   const Deadline deadline = Deadline::clock::now() + kLookTime;
   Tell(IsOf(network) ? KeepInStep(deadline) : Adopt(deadline, /*begin_kept=*/true));
 }
@@ -108,9 +99,9 @@ void ScheduleControl::Tell(const absl::Status& status) {
 }
 
 ScheduleClient& ScheduleControl::ingress() {
-  const std::string& address = intent_.now().ingress().address();
-  if (client_ == nullptr || client_->address() != address) {
-    client_ = std::make_unique<ScheduleClient>(address, options_.caller);
+  const DataPlane& plane = intent_.now().ingress();
+  if (client_ == nullptr || !client_->IsOf(plane)) {
+    client_ = std::make_unique<ScheduleClient>(plane, options_.caller);
   }
   return *client_;
 }
@@ -155,14 +146,20 @@ absl::Status ScheduleControl::BeginKept(Deadline deadline) {
                                                    .faults = intent.state.faults().down(),
                                                    .repair_from = {}});
     pushed = Push(*next, deadline);
-    if (absl::IsUnavailable(pushed)) return pushed;  // it is tried again
   }
-  const bool begins = pushed.ok() || absl::IsDeadlineExceeded(pushed);
-  if (!begins) Keep(std::nullopt);
+  const bool fits = next != nullptr && !absl::IsInvalidArgument(pushed);
+  if (fits && !pushed.ok() && !absl::IsDeadlineExceeded(pushed)) {
+    begin_again_ = Deadline::clock::now() + kBeginAgain;
+    return CannotBeginYet(pushed);
+  }
+  if (!fits) Keep(std::nullopt);
   const std::lock_guard lock(mutex_);
   network_ = intent.state.shared_network();
   unsure_ = !pushed.ok();
-  if (!begins) return WithPrefix(pushed, "the one that was kept does not fit any more");
+  if (!fits) {
+    return absl::Status(pushed.code(), absl::StrCat("the one that was kept does not fit any more: ",
+                                                    pushed.message()));
+  }
   Note(v1::ScheduleEvent::STARTED, next->routed);
   running_ = std::move(next);
   return pushed;
@@ -240,9 +237,19 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
   if (request.dry_run()) return DryRun(schedule, request.election_id(), interrupt);
   const auto change = intent_.BeginChange(request.election_id(), deadline);
   if (!change.ok()) return change.status();
-  if (absl::Status known = CompareFirst(deadline, /*begin_kept=*/true); !known.ok()) return known;
+  absl::Status known = CompareFirst(deadline, /*begin_kept=*/!request.replace());
+  if (!known.ok()) return known;
+  auto started = StartCompared(std::move(schedule), request.replace(), deadline, interrupt);
+  // One that was kept and not replaced is to begin after all.
+  if (running_ == nullptr && intent_.now().schedule.has_value()) Forget();
+  return started;
+}
+
+absl::StatusOr<v1::ScheduleStatus> ScheduleControl::StartCompared(v1::Schedule schedule,
+                                                                  bool replace, Deadline deadline,
+                                                                  const Interrupt& interrupt) {
   const FabricState& state = intent_.now().state;
-  if (!request.replace() && running_ != nullptr) {
+  if (!replace && running_ != nullptr) {
     return absl::FailedPreconditionError("a schedule runs; stop it, or start with replace");
   }
   if (absl::Status led_back = CheckWayBack(schedule, intent_.now()); !led_back.ok()) {
@@ -324,10 +331,12 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
   auto held = ingress().Get(/*slots=*/false, /*counters=*/true, deadline);
   if (!held.ok()) return held.status();
-  last = std::move(*held->mutable_counters());
+  if (held->running().id() == running_->id) last = std::move(*held->mutable_counters());
   FillPaths(running_->routed, intent_.now().state.network().rows(), &last);
   last.set_repairs(running_->repairs);
-  const absl::Status status = ingress().Stop(deadline);
+  // A data plane that was restarted may not have got the schedule again.
+  absl::Status status;
+  if (held->has_running()) status = ingress().Stop(deadline);
   const std::lock_guard lock(mutex_);
   unsure_ = !status.ok();
   if (!status.ok() && !absl::IsDeadlineExceeded(status)) return status;
@@ -345,19 +354,20 @@ std::map<RowPair, std::set<Tag>> ScheduleControl::TagsOfPairs(const std::set<Row
 }
 
 absl::StatusOr<v1::GetScheduleResponse> ScheduleControl::Get(Deadline deadline) {
-  std::string address;
+  std::shared_ptr<const DataPlane> plane;
   SharedNetwork network;
   const absl::Status read = intent_.Read([&](const Intent& intent) {
-    address = intent.ingress().address();
+    plane = intent.planes[intent.plane_of_stage[0]];
     network = intent.state.shared_network();
   });
   if (!read.ok()) return read;
   v1::GetScheduleResponse response;
   const SharedRunning running = RunningOn(network);
   if (running == nullptr) return response;
+  if (!plane->known().reachable) return plane->UnavailableError();
   // Readers do not wait for changes, so they have a connection of their own.
-  ScheduleClient client(address, options_.caller);
-  auto held = client.Get(/*slots=*/false, /*counters=*/true, deadline);
+  ScheduleClient client(*plane, options_.caller);
+  auto held = client.Get(/*slots=*/false, /*counters=*/true, ShareOf(deadline, 2));
   if (!held.ok()) return held.status();
   if (held->running().id() == running->id) {
     *response.mutable_status() = std::move(*held->mutable_counters());

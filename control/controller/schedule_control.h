@@ -4,20 +4,19 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
 #include "control/controller/loaded_intent.h"
+#include "control/controller/repeated_call.h"
 #include "control/controller/schedule_client.h"
 #include "control/controller/schedule_message.h"
 #include "control/events/event_log.h"
@@ -35,7 +34,6 @@ class ScheduleControl {
   };
   // `intent` must outlive the object.
   ScheduleControl(LoadedIntent& intent, Options options);
-  ~ScheduleControl();
 
   // `interrupt` gives up the choice of paths, in which nothing has changed yet.
   absl::StatusOr<v1::ScheduleStatus> Start(const v1::StartScheduleRequest& request,
@@ -65,7 +63,6 @@ class ScheduleControl {
   // Chooses the paths without the change lock.
   absl::StatusOr<v1::ScheduleStatus> DryRun(const v1::Schedule& schedule, uint64_t election_id,
                                             const Interrupt& interrupt);
-  void Watch();
   // Compares the data plane with what was asked for, and makes up the difference. Takes the change
   // lock if there is one.
   void Look();
@@ -79,6 +76,9 @@ class ScheduleControl {
   // kept.
   absl::Status Adopt(Deadline deadline, bool begin_kept);
   absl::Status BeginKept(Deadline deadline);
+  // Start() once CompareFirst() has returned.
+  absl::StatusOr<v1::ScheduleStatus> StartCompared(v1::Schedule schedule, bool replace,
+                                                   Deadline deadline, const Interrupt& interrupt);
   // The intent has this schedule from now on; nothing: none.
   void Keep(std::optional<v1::Schedule> schedule);
   absl::Status KeepInStep(Deadline deadline);
@@ -109,12 +109,10 @@ class ScheduleControl {
   SharedNetwork network_;     // of the fabric that was compared; null: none was yet
   SharedRunning running_;     // null: none runs
   std::string told_problem_;  // the change lock
+  Deadline begin_again_;      // the change lock: no look tries what was kept before this
   bool unsure_ = false;       // a call failed, so the data plane may hold something else
 
-  std::mutex watch_mutex_;
-  std::condition_variable watch_changed_;
-  bool stopping_ = false;  // watch_mutex_
-  std::thread watch_;
+  RepeatedCall watch_;  // looks
 };
 
 }  // namespace bfly::control

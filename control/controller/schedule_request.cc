@@ -26,15 +26,8 @@ absl::Status AtSchedule(const absl::Status& status) {
 }
 
 absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent) {
-  if (schedule.late() != v1::Schedule::VLB ||
-      intent.plane_of_stage.front() == intent.plane_of_stage.back()) {
-    return absl::OkStatus();
-  }
-  return ErrorAtField(
-      absl::StatusCode::kFailedPrecondition, "schedule.late",
-      absl::StrCat("frames cannot come back from an intermediate row to ", intent.ingress().name(),
-                   ", which runs stage 0, because another data plane runs the last stage: ",
-                   intent.planes[intent.plane_of_stage.back()]->name(), "; use wait or drop"));
+  return AtSchedule(CheckWayBack(schedule, intent.ingress().name(),
+                                 intent.planes[intent.plane_of_stage.back()]->name()));
 }
 
 bool RepairsCircuits(const Intent& intent) {
@@ -64,6 +57,7 @@ absl::StatusOr<v1::ScheduleStatus> RouteDryRun(const v1::Schedule& schedule,
 }
 
 absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent) {
+  if (absl::Status led_back = CheckWayBack(schedule, intent); !led_back.ok()) return led_back;
   const FabricState& state = intent.state;
   absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state);
   if (routed.ok() || state.faults().down().empty()) return routed;

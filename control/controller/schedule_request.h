@@ -18,8 +18,8 @@ absl::Status CheckScheduleRequest(v1::Schedule* schedule);
 // Names the field of the request where `status`, an error of routing, names one of the schedule.
 absl::Status AtSchedule(const absl::Status& status);
 
-// FailedPrecondition: frames shall go by an intermediate row (VLB), and cannot. Frames that come
-// out of the last stage at such a row go back to stage 0 within one process.
+// As CheckWayBack of the data planes of the first and of the last stage, and names the field of the
+// request.
 absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent);
 
 // Whether circuits over a link that goes down are set up again over other links.

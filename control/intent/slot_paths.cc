@@ -204,6 +204,16 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const
   return RouteSchedule(schedule, links, LinkLoad(network));
 }
 
+absl::Status CheckWayBack(const v1::Schedule& schedule, const std::string& first,
+                          const std::string& last) {
+  if (schedule.late() != v1::Schedule::VLB || first == last) return absl::OkStatus();
+  return ErrorAtField(
+      absl::StatusCode::kFailedPrecondition, "late",
+      absl::StrCat("frames cannot come back from an intermediate row to ", first,
+                   ", which runs stage 0, because another data plane runs the last stage: ", last,
+                   "; use wait or drop"));
+}
+
 bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed) {
   CountBroken(state.faults(), routed);
   size_t next = 0;

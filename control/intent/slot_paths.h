@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
 #include "control/intent/order.h"
@@ -43,6 +44,12 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const
 // The same on a network without circuits.
 absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network,
                                              const LinkCapacity& capacity, const FaultSet& faults);
+
+// FailedPrecondition names `late`: frames shall go by an intermediate row (VLB), and cannot. Frames
+// that come out of the last stage at such a row go back to stage 0 within one process, so one data
+// plane must run both: `first` runs stage 0, and `last` the last stage.
+absl::Status CheckWayBack(const v1::Schedule& schedule, const std::string& first,
+                          const std::string& last);
 
 // The protocol that the schedule names. If it names none: "greedy" if all paths are the greedy
 // ones, else the default of the network.

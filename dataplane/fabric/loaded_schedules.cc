@@ -44,6 +44,13 @@ absl::Status CheckTags(const ScheduleConfig& config, const Network& network) {
   return absl::OkStatus();
 }
 
+// How many of `frames` may wait at `rows` of all rows. The shares of blocks that together are all
+// rows add up to `frames`.
+uint32_t ShareOfWaiting(uint64_t frames, RowRange rows, uint32_t all_rows) {
+  return static_cast<uint32_t>(frames * (uint64_t{rows.last} + 1) / all_rows -
+                               frames * rows.first / all_rows);
+}
+
 uint64_t ToNs(double ticks) {
   return static_cast<uint64_t>(ticks * 1e9 / static_cast<double>(TscHz()));
 }
@@ -161,12 +168,19 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
 std::vector<LoadedSchedules::Part> LoadedSchedules::PartsOf(
     const std::shared_ptr<const SlotTable>& table, const std::vector<Part>& before) const {
   const uint64_t frames = std::min(waiting_frames_, most_frames_);
+  std::map<const Worker*, std::shared_ptr<SlotLooks>> looks;
   std::vector<Part> parts;
   for (size_t i = 0; i < gates_.size(); ++i) {
     const RowRange rows = gates_[i]->rows();
-    const auto total = static_cast<uint32_t>(
-        std::max<uint64_t>(1, frames * (rows.last - rows.first + 1) / network_.rows()));
-    auto counts = before.empty() ? std::make_shared<SlotCounts>(table->slots()) : before[i].counts;
+    const uint32_t total = ShareOfWaiting(frames, rows, network_.rows());
+    std::shared_ptr<SlotCounts> counts;
+    if (before.empty()) {
+      std::shared_ptr<SlotLooks>& of_worker = looks[gatekeepers_[i]];
+      if (of_worker == nullptr) of_worker = std::make_shared<SlotLooks>();
+      counts = std::make_shared<SlotCounts>(table->slots(), of_worker);
+    } else {
+      counts = before[i].counts;
+    }
     parts.push_back({.run = std::make_shared<SlotRun>(table, rows, queue_frames_, total, counts),
                      .counts = std::move(counts)});
   }
@@ -240,12 +254,11 @@ absl::StatusOr<ScheduleReport> LoadedSchedules::Report() const {
   std::map<int, ScheduleReport::Switching> workers;
   for (size_t i = 0; i < parts_.size(); ++i) {
     AddCounts(*parts_[i].counts, report);
-    ScheduleReport::Switching& worker = workers[gatekeepers_[i]->lcore()];
-    const Lateness late = InNanoseconds(parts_[i].counts->late.Read());
-    worker.lcore = gatekeepers_[i]->lcore();
-    // If a worker has several gates, its least punctual gate counts.
-    if (late.p99 >= worker.lateness.p99) worker.lateness = late;
-    worker.passed_over += parts_[i].counts->passed_over.load(std::memory_order_relaxed);
+    const int lcore = gatekeepers_[i]->lcore();
+    const SlotLooks& looks = *parts_[i].counts->looks;  // those of all gates of the worker
+    workers[lcore] = {.lcore = lcore,
+                      .lateness = InNanoseconds(looks.lateness()),
+                      .passed_over = looks.passed_over()};
   }
   for (const auto& [lcore, worker] : workers) report.workers.push_back(worker);
   return report;

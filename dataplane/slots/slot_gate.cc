@@ -31,7 +31,7 @@ void SlotRun::StepTo(uint64_t now) {
   const bool first = end_ == 0;
   Bump(counts_->slots[index_].used, used_);
   const uint64_t slot = !first && now < clock.Begin(slot_ + 2) ? slot_ + 1 : clock.At(now);
-  if (!first && held() > 0) Bump(counts_->passed_over, slot - slot_ - 1);
+  if (!first && held() > 0) counts_->looks->PassOver(slot_ + 1, slot);
   index_ = !first && slot == slot_ + 1 ? (index_ + 1 == table_->slots() ? 0 : index_ + 1)
                                        : static_cast<uint32_t>(slot % table_->slots());
   slot_ = slot;
@@ -47,7 +47,7 @@ int SlotRun::Release(uint64_t now, Descriptor* batch, int room) {
   now_ = now;
   if (now >= end_) StepTo(now);
   if (late_is_due_ && now >= begin_) {
-    counts_->late.Add(now - begin_);
+    counts_->looks->Look(slot_, now - begin_);
     late_is_due_ = false;
   }
   if (!ready_ || now < begin_ || now >= close_) return 0;

@@ -39,6 +39,7 @@ struct FakeBoard {
   bool gates_loads = false;  // loads wait, too
   int at_gate = 0;           // changes that wait
   dataplane::StepPrograms* step_programs = nullptr;  // null: the fabrics have no workers
+  dataplane::Schedules* schedules = nullptr;         // null: none runs stage 0
   std::atomic<int> unloads = 0, link_changes = 0;    // of all fabrics
 
   void CloseGate() {
@@ -105,6 +106,7 @@ class FakeFabric final : public dataplane::Fabric {
     if (board_.step_programs != nullptr) return board_.step_programs;
     return absl::FailedPreconditionError("step_programs: a fake fabric has no workers");
   }
+  dataplane::Schedules* schedules() override { return board_.schedules; }
 
   absl::Status InstallCircuit(Row input, Tag tag) override {
     board_.PassGate();

@@ -5,27 +5,13 @@
 
 #include "dataplane/slots/schedules.h"
 #include "tests/packet/fabric_fixture.h"
+#include "tests/packet/rotor.h"
 
 namespace bfly::dataplane {
 namespace {
 
 using ::testing::HasSubstr;
 using Destination = SourceConfig::Destination;
-
-// Slot k leads from row i to row i + k + 1 modulo the rows: rows - 1 slots reach every other row.
-ScheduleConfig Rotor(const Network& network, double slot_ns) {
-  ScheduleConfig config;
-  for (Row k = 1; k < network.rows(); ++k) {
-    std::vector<Tag>& tags = config.tags.emplace_back();
-    for (Row row = 0; row < network.rows(); ++row) {
-      tags.push_back(GreedyTag(network, row, (row + k) % network.rows()));
-    }
-  }
-  config.slot_ns = slot_ns;
-  config.guard_ns = slot_ns / 20;
-  config.id = 1;
-  return config;
-}
 
 ScheduleReport MustReport(Fabric& fabric) {
   const absl::StatusOr<ScheduleReport> report = fabric.schedules()->Report();

@@ -181,8 +181,49 @@ TEST(SlotRun, LatenessIsThatOfTheLookWhichLetsPacketsIn) {
   batch[0] = StraightAndAcross::From0(1, kOrigin + kPeriod + 3);
   EXPECT_EQ(run.Admit(batch.data(), 1, ledger), 0) << "behind the one that waits";
   EXPECT_EQ(run.Release(kOrigin + kPeriod + 40, batch.data(), 4), 2);
-  EXPECT_EQ(slots.counts->late.Read().packets, 1u);
-  EXPECT_EQ(slots.counts->late.Read().max, 40u);
+  EXPECT_EQ(slots.counts->looks->lateness().packets, 1u);
+  EXPECT_EQ(slots.counts->looks->lateness().max, 40u);
+}
+
+TEST(SlotGate, ASlotCountsOnceForAllGatesOfAWorker) {
+  const StraightAndAcross slots;
+  const auto looks = std::make_shared<SlotLooks>();
+  const auto table = std::make_shared<const SlotTable>(
+      slots.network, ScheduleConfig{.tags = {{0, 1}, {1, 0}}}, PlainClock());
+  SlotRun upper(table, {0, 0}, 10, 10, std::make_shared<SlotCounts>(2, looks));
+  SlotRun lower(table, {1, 1}, 10, 10, std::make_shared<SlotCounts>(2, looks));
+  Ledger ledger;
+  std::vector<Descriptor> batch(4);
+  // From each row a packet comes whose slot is the next one.
+  const auto comes = [&](Row row, Row output, uint64_t time) {
+    Descriptor packet = StraightAndAcross::From0(output, time);
+    packet.row = row;
+    EXPECT_EQ((row == 0 ? upper : lower).Admit(&packet, 1, ledger), 0);
+  };
+  EXPECT_EQ(upper.Release(kOrigin + 1, batch.data(), 4), 0);
+  EXPECT_EQ(lower.Release(kOrigin + 1, batch.data(), 4), 0);
+  comes(0, 1, kOrigin + 1);
+  comes(1, 0, kOrigin + 1);
+  EXPECT_EQ(upper.Release(kOrigin + kPeriod + 40, batch.data(), 4), 1);
+  EXPECT_EQ(lower.Release(kOrigin + kPeriod + 45, batch.data(), 4), 1);
+  EXPECT_EQ(looks->lateness().packets, 1u);
+  EXPECT_EQ(looks->lateness().max, 40u) << "the worker's first look";
+  EXPECT_EQ(looks->passed_over(), 0u);
+  // The worker stands still in the slots 2, 3 and 4.
+  comes(0, 0, kOrigin + kPeriod + 50);
+  comes(1, 1, kOrigin + kPeriod + 50);
+  EXPECT_EQ(upper.Release(kOrigin + 5 * kPeriod + 1, batch.data(), 4), 0);
+  EXPECT_EQ(lower.Release(kOrigin + 5 * kPeriod + 2, batch.data(), 4), 0);
+  EXPECT_EQ(looks->passed_over(), 3u);
+  // It looks at slot 6 at the upper gate alone, at slot 7 at the lower one, and at slot 8 at both.
+  comes(1, 0, kOrigin + 6 * kPeriod - 1);
+  EXPECT_EQ(upper.Release(kOrigin + 6 * kPeriod + 1, batch.data(), 4), 1);
+  comes(0, 1, kOrigin + 6 * kPeriod + 2);
+  EXPECT_EQ(lower.Release(kOrigin + 7 * kPeriod + 1, batch.data(), 4), 1);
+  EXPECT_EQ(upper.Release(kOrigin + 8 * kPeriod + 1, batch.data(), 4), 0);
+  EXPECT_EQ(lower.Release(kOrigin + 8 * kPeriod + 2, batch.data(), 4), 1);
+  EXPECT_EQ(looks->lateness().packets, 4u) << "slots 1, 6, 7 and 8";
+  EXPECT_EQ(looks->passed_over(), 3u);
 }
 
 // A repair leads the circuits of a schedule over other paths. Packets that wait to go by an

@@ -186,6 +186,28 @@ class SchedulesTest(unittest.TestCase):
         with self.assertRaisesRegex(lab.CommandFailed, r"slots\[0\].*capacity"):
             dry_run(bitrev, "circuits: {capacity: 1}\n")
 
+    def test_a_dry_run_on_a_file_knows_which_data_plane_runs_the_last_stage(self):
+        split = lab.ROOT / "topologies/examples/split-memif.yaml"
+        dry_run = [lab.BUILD / "bfly", "circuit", "schedule", "rotor", "--dry-run", "--network", split]
+        self.assertIn("15 slots", lab.run(*dry_run))
+        with self.assertRaisesRegex(lab.CommandFailed, "late: .*another data plane runs the last stage: dp1"):
+            lab.run(*dry_run, "--late", "vlb")
+
+    def test_a_dry_run_says_what_was_asked_for(self):
+        def dry_run(rows, what, *more):
+            network = self.lab.directory / "dry.yaml"
+            network.write_text(f"name: dry\nnetwork: {{kind: butterfly, rows: {rows}}}\n")
+            return lab.run(lab.BUILD / "bfly", "circuit", "schedule", what, "--dry-run", "--network", network, *more)
+
+        seeded = self.lab.directory / "seeded.yaml"
+        seeded.write_text("seed: 7\nslots:\n  - permutation: identity\n")
+        for more, seed in (((), 7), (("--seed", "0"), 0), (("--seed", "9"), 9)):
+            self.assertEqual(int(json.loads(dry_run(16, seeded, "--json", *more))["schedule"]["seed"]), seed)
+        # The cycle of one slot lasts as long as the slot. 127 slots of 10 s are 1270 s.
+        for slot, cycle in (("999400ns", "999 us"), ("999963ns", "1 ms"), ("1234567ns", "1.23 ms")):
+            self.assertIn(f"a cycle of {cycle};", dry_run(16, seeded, "--slot", slot))
+        self.assertIn("a cycle of 1270 s;", dry_run(128, "rotor", "--slot", "10s"))
+
     def test_slots_are_repaired_where_a_link_fails(self):
         with self.without_hosts(circuits={"on_failure": "repair"}) as net:
             net.bfly("circuit", "schedule", "rotor", "--slot", "100us")
@@ -232,6 +254,9 @@ class SchedulesTest(unittest.TestCase):
             self.assertEqual(status["schedule"]["queue"], 7)
             self.assertEqual([slot["circuits"] for slot in status["slots"]], [16] * 15)
             net.kill("dp0")
+            with self.assertRaisesRegex(lab.CommandFailed, "data plane dp0 at .* cannot be reached") as gone:
+                net.bfly("circuit", "schedule", "status")
+            self.assertNotIn("no bfly-controller", str(gone.exception))
             net.start_data_plane()
             status = self.status_when(net, lambda status: all(slot["frames"] > 0 for slot in status["slots"]),
                                       "the data plane steps through the slots again")
