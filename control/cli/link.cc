@@ -13,6 +13,7 @@
 #include "control/cli/client.h"
 #include "control/cli/fault_text.h"
 #include "control/cli/link_selection.h"
+#include "control/cli/set_each.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -29,21 +30,24 @@ void CheckSelector(const std::vector<std::string>& words) {
   if (!status.ok()) throw CLI::ValidationError("links", std::string(status.message()));
 }
 
-// One call after the other, until one fails. `changed` gets every link whose state was set.
+// One call after the other, until one fails. `changed` gets every link whose state was set. Of
+// several links that are to come up only those that are down are set.
 template <typename Changed>
 absl::Status SetState(const std::vector<std::string>& words, bool up, const Common& common,
                       const Changed& changed) {
   const absl::StatusOr<v1::LinkOverride> selector = SelectorOf(words);
   if (!selector.ok()) return selector.status();
-  const absl::StatusOr<std::vector<v1::LinkRef>> links = LinksOf(*selector, common);
+  const bool one = OneLink(words).ok();
+  const absl::StatusOr<std::vector<v1::LinkRef>> links =
+      up && !one ? DownLinksOf(*selector, common) : LinksOf(*selector, common);
   if (!links.ok()) return links.status();
   if (links->size() > kMostLinks) {
-    return absl::InvalidArgumentError(absl::StrCat("'", absl::StrJoin(words, " "), "' selects ",
-                                                   links->size(), " links (allowed: at most ",
-                                                   kMostLinks, " in a call)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", absl::StrJoin(words, " "), "' selects ", links->size(), " links",
+                     up ? " that are down" : "", " (allowed: at most ", kMostLinks, " in a call)"));
   }
   auto stub = v1::Fabric::NewStub(Connect(common));
-  for (const v1::LinkRef& link : *links) {
+  const auto set = [&](const v1::LinkRef& link) -> absl::Status {
     v1::SetLinkStateRequest request;
     request.set_stage(link.stage());
     request.set_row(link.row());
@@ -52,19 +56,25 @@ absl::Status SetState(const std::vector<std::string>& words, bool up, const Comm
     v1::SetLinkStateResponse response;
     const absl::Status status =
         Call(stub.get(), &v1::Fabric::Stub::SetLinkState, request, &response, common);
-    if (!status.ok()) return status;
-    if (absl::Status told = changed(request, links->size() == 1); !told.ok()) return told;
-  }
-  return absl::OkStatus();
+    return status.ok() ? changed(request, one) : status;
+  };
+  return SetEach(*links, "link", up, set, [](const v1::LinkRef& link) {
+    return LinkText(link.stage(), link.row(), link.port());
+  });
 }
 
 absl::Status SetUpOrDown(const std::vector<std::string>& words, bool up, const Common& common) {
-  return SetState(words, up, common, [&](const v1::SetLinkStateRequest& request, bool only) {
+  bool none = true;
+  const auto tell = [&](const v1::SetLinkStateRequest& request, bool only) {
+    none = false;
     if (common.json) return only ? PrintJson(request) : PrintJsonLine(request);
     printf("link %s is %s\n", LinkText(request.stage(), request.row(), request.port()).c_str(),
            up ? "up" : "down");
     return absl::OkStatus();
-  });
+  };
+  if (absl::Status status = SetState(words, up, common, tell); !status.ok()) return status;
+  if (none && !common.json) printf("none of these links was taken down by itself\n");
+  return absl::OkStatus();
 }
 
 // The same, with what that makes unreachable.
@@ -202,14 +212,12 @@ void AddShow(CLI::App& group, Invocation& invocation) {
   verb->add_option("links", *selector, "Which, as for bfly link set; left out: all")
       ->type_name("SELECTOR");
   verb->callback([&invocation, selector] {
-    CheckSelector(*selector);
+    if (!selector->empty()) CheckSelector(*selector);
     invocation.action = [common = invocation.common, selector]() -> absl::Status {
-      const absl::StatusOr<v1::LinkOverride> which = SelectorOf(*selector);
+      const absl::StatusOr<v1::LinkOverride> which =
+          selector->empty() ? v1::LinkOverride() : SelectorOf(*selector);
       if (!which.ok()) return which.status();
-      v1::GetLinksRequest request;
-      request.set_stages(which->stages());
-      request.set_rows(which->rows());
-      if (which->has_port()) request.set_port(which->port());
+      const v1::GetLinksRequest request = LinksRequestOf(*which);
       auto stub = v1::Fabric::NewStub(Connect(common));
       v1::GetLinksResponse response;
       const absl::Status status =

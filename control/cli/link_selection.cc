@@ -45,4 +45,23 @@ absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selecto
   return links;
 }
 
+absl::StatusOr<std::vector<v1::LinkRef>> DownLinksOf(const v1::LinkOverride& selector,
+                                                     const Common& common) {
+  const v1::GetLinksRequest request = LinksRequestOf(selector);
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::GetLinksResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Fabric::Stub::GetLinks, request, &response, common);
+  if (!status.ok()) return status;
+  return std::vector<v1::LinkRef>(response.down().begin(), response.down().end());
+}
+
+v1::GetLinksRequest LinksRequestOf(const v1::LinkOverride& selector) {
+  v1::GetLinksRequest request;
+  request.set_stages(selector.stages());
+  request.set_rows(selector.rows());
+  if (selector.has_port()) request.set_port(selector.port());
+  return request;
+}
+
 }  // namespace bfly::control

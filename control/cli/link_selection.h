@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuits.pb.h"
+#include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/topology.pb.h"
 #include "control/cli/verb.h"
 
@@ -15,5 +16,13 @@ namespace bfly::control {
 // fabric is loaded.
 absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector,
                                                  const Common& common);
+
+// Those of the links that were taken down by themselves. The controller finds them, so a selector
+// of a million links costs nothing. Its errors name the field.
+absl::StatusOr<std::vector<v1::LinkRef>> DownLinksOf(const v1::LinkOverride& selector,
+                                                     const Common& common);
+
+// Asks for the links of a selector.
+v1::GetLinksRequest LinksRequestOf(const v1::LinkOverride& selector);
 
 }  // namespace bfly::control

@@ -2,7 +2,9 @@
 // bfly: the command line.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -28,8 +30,15 @@ int main(int argc, char** argv) {
     return asked ? bfly::control::kExitOk : bfly::control::kExitUsage;
   }
   const absl::Status status = invocation.action();
-  if (status.ok()) return bfly::control::kExitOk;
   std::cout.flush();
-  std::cerr << "bfly: " << std::string(status.message()) << "\n";
-  return invocation.failed;
+  // The end of what the action printed may have waited until now.
+  const int error = fflush(stdout) == 0 ? 0 : errno;
+  if (!status.ok()) {
+    std::cerr << "bfly: " << std::string(status.message()) << "\n";
+    return invocation.failed;
+  }
+  if (error == 0 && ferror(stdout) == 0) return bfly::control::kExitOk;
+  std::cerr << "bfly: cannot write to standard output"
+            << (error == 0 ? "" : std::string(": ") + std::strerror(error)) << "\n";
+  return bfly::control::kExitFailed;
 }

@@ -12,6 +12,7 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/fault_text.h"
+#include "control/cli/set_each.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -59,15 +60,16 @@ absl::Status SetNodes(const NodeSelector& selector, bool up, const Common& commo
   absl::StatusOr<std::vector<v1::SetNodeStateRequest>> nodes = NodeRequests(selector, common);
   if (!nodes.ok()) return nodes.status();
   auto stub = v1::Fabric::NewStub(Connect(common));
-  for (v1::SetNodeStateRequest& request : *nodes) {
+  const auto set = [&](v1::SetNodeStateRequest request) -> absl::Status {
     request.set_up(up);
     v1::SetNodeStateResponse response;
     const absl::Status status =
         Call(stub.get(), &v1::Fabric::Stub::SetNodeState, request, &response, common);
-    if (!status.ok()) return status;
-    if (absl::Status told = changed(request, nodes->size() == 1); !told.ok()) return told;
-  }
-  return absl::OkStatus();
+    return status.ok() ? changed(request, nodes->size() == 1) : status;
+  };
+  return SetEach(*nodes, "node", up, set, [](const v1::SetNodeStateRequest& node) {
+    return absl::StrCat("l", node.level(), " r", node.row());
+  });
 }
 
 absl::Status SetNodesUpOrDown(const NodeSelector& selector, bool up, const Common& common) {

@@ -30,7 +30,7 @@ CLI::Validator TimeInMilliseconds();
 
 // Reads a link selector from words as the shell split them: "'s1 r4 p1'" or "s1 r4 p1", or the
 // older form of one link, "1 4 1" or "1,4,1" (stage, row, port). InvalidArgument says what is
-// wrong.
+// wrong. No words are wrong too.
 absl::StatusOr<v1::LinkOverride> SelectorOf(const std::vector<std::string>& words);
 
 // The same for exactly one link.

@@ -146,6 +146,28 @@ absl::Status SetSource(const SourceOptions& options, const Common& common,
   return SetDestination(options, common, source);
 }
 
+// Throws CLI::ValidationError, which means wrong usage, if `option` was given and the value of
+// `other`, "--to" or "--process", is none of the `takers`.
+void CheckTakenBy(const CLI::Option* option, const std::string& other, const std::string& value,
+                  const std::vector<std::string>& takers) {
+  if (option->count() == 0 || std::find(takers.begin(), takers.end(), value) != takers.end()) {
+    return;
+  }
+  throw CLI::ValidationError(option->get_name(),
+                             absl::StrCat(other, " ", value, " does not take it (allowed: ", other,
+                                          " ", absl::StrJoin(takers, " or "), ")"));
+}
+
+void CheckOptions(const CLI::App& start, const SourceOptions& source) {
+  CheckTakenBy(start.get_option("--p"), "--to", source.to, {"p-flip"});
+  CheckTakenBy(start.get_option("--hotspots"), "--to", source.to, {"hotspot"});
+  CheckTakenBy(start.get_option("--weights"), "--to", source.to, {"hotspot"});
+  CheckTakenBy(start.get_option("--slot"), "--process", source.process,
+               {"bernoulli", "slotted-batch"});
+  CheckTakenBy(start.get_option("--on"), "--process", source.process, {"on-off"});
+  CheckTakenBy(start.get_option("--duty"), "--process", source.process, {"on-off"});
+}
+
 absl::Status Start(const SourceOptions& options, const Common& common) {
   v1::StartTrafficRequest request;
   v1::TrafficSource& source = *request.add_sources();
@@ -251,12 +273,14 @@ void AddStart(CLI::App& group, Invocation& invocation) {
                        "Send the packets of a capture (pcap) or of a CSV file with "
                        "time,row,destination,bytes, once")
           ->type_name("FILE");
-  for (const char* other : {"--rows", "--rate", "--bytes", "--to", "--process", "--packets"}) {
+  for (const char* other : {"--rows", "--rate", "--bytes", "--to", "--p", "--hotspots", "--weights",
+                            "--process", "--slot", "--on", "--duty", "--seed", "--packets"}) {
     trace->excludes(start->get_option(other));
   }
   start->add_flag("--latency", source->latency,
                   "Record latencies from now on, until these sources are stopped");
-  start->callback([&invocation, source] {
+  start->callback([&invocation, source, start] {
+    CheckOptions(*start, *source);
     invocation.action = [common = invocation.common, source] { return Start(*source, common); };
   });
 }

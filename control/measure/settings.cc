@@ -12,6 +12,11 @@
 namespace bfly::control {
 namespace {
 
+// "costs" of "costs.hop_ns" and of "costs[0]".
+absl::string_view TopKeyOf(absl::string_view field) {
+  return field.substr(0, field.find_first_of(".["));
+}
+
 // Reads "rho=0.5" as a YAML document into the message. The override replaces the whole value, so
 // the key is cleared first.
 absl::Status LayOver(const std::string& override, google::protobuf::Message& message) {
@@ -30,11 +35,12 @@ absl::Status LayOver(const std::string& override, google::protobuf::Message& mes
   const std::unique_ptr<google::protobuf::Message> laid(message.New());
   std::vector<Diagnostic> diagnostics;
   MessageReader reader("--set " + override, &diagnostics);
-  reader.Read(absl::StrCat(key, ": ", value, "\n"), "a setting", "a key and a value", laid.get());
+  const bool read = reader.Read(absl::StrCat(key, ": ", value, "\n"), "a setting",
+                                "a key and a value", laid.get());
   // The document has this key only; other required keys stand in the file.
-  std::erase_if(diagnostics, [&](const Diagnostic& d) {
-    return d.field != key && d.field.find(key + "[") != 0 && field != nullptr;
-  });
+  if (read && field != nullptr) {
+    std::erase_if(diagnostics, [&](const Diagnostic& d) { return TopKeyOf(d.field) != key; });
+  }
   if (!diagnostics.empty()) return ToStatus(diagnostics);
   if (field != nullptr) message.GetReflection()->ClearField(&message, field);
   message.MergeFrom(*laid);
@@ -48,7 +54,7 @@ absl::Status WithPlaces(const absl::Status& status, const std::string& path,
   std::string text;
   for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
     const absl::string_view field = line.substr(0, line.find(": "));
-    const absl::string_view key = field.substr(0, field.find_first_of(".["));
+    const absl::string_view key = TopKeyOf(field);
     const auto laid = std::find_if(settings.rbegin(), settings.rend(), [&](const auto& setting) {
       return setting.substr(0, setting.find('=')) == key;
     });

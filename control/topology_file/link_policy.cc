@@ -2,6 +2,8 @@
 #include "control/topology_file/link_policy.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -32,6 +34,36 @@ absl::StatusOr<std::vector<Range>> RangesOf(absl::string_view text, uint32_t lar
   if (absl::Status status = CheckRanges(*ranges, largest, what); !status.ok()) return status;
   return ranges;
 }
+
+// The numbers that a part of a selector names. Empty text names all.
+class NamedNumbers {
+ public:
+  explicit NamedNumbers(const std::string& text) : text_(text) {
+    if (const auto ranges = ParseRanges(text); ranges.ok()) ranges_ = *ranges;
+  }
+  // Whether each range of the other text lies in one range of these.
+  bool Include(const std::string& other) const {
+    if (text_.empty() || other == text_) return true;
+    if (other.empty()) return false;
+    // Most others begin elsewhere, and that is seen much faster than all their ranges are read.
+    uint32_t first = 0;
+    const auto read = std::from_chars(other.data(), other.data() + other.size(), first);
+    if (read.ec == std::errc() && !Include(Range{first, first})) return false;
+    const auto ranges = ParseRanges(other);
+    return ranges.ok() && std::all_of(ranges->begin(), ranges->end(),
+                                      [this](const Range& inner) { return Include(inner); });
+  }
+
+ private:
+  bool Include(const Range& inner) const {
+    return std::any_of(ranges_.begin(), ranges_.end(), [&inner](const Range& outer) {
+      return outer.first <= inner.first && inner.last <= outer.last;
+    });
+  }
+
+  const std::string& text_;
+  std::vector<Range> ranges_;
+};
 
 dataplane::Discipline ToDiscipline(v1::LinkPolicy::Discipline discipline) {
   switch (discipline) {
@@ -184,22 +216,21 @@ absl::StatusOr<LinkPlan> ToLinkPlan(const v1::LinkPolicy& policy, const LinkOver
 }
 
 void AddLinkChange(const v1::LinkOverride& change, LinkOverrides* changes) {
-  LinkOverrides kept;
+  const NamedNumbers stages(change.stages()), rows(change.rows());
   for (v1::LinkOverride& before : *changes) {
-    const bool same_links = before.stages() == change.stages() && before.rows() == change.rows() &&
-                            before.has_port() == change.has_port() &&
-                            before.port() == change.port();
-    if (same_links) {
-      if (!change.rate().empty()) before.clear_rate();
-      if (!change.delay().empty()) before.clear_delay();
-      if (change.has_queue_limit()) before.clear_queue_limit();
-      if (change.discipline() != v1::LinkPolicy::DISCIPLINE_UNSPECIFIED) before.clear_discipline();
-      if (change.has_loss()) before.clear_loss();
-    }
-    if (SaysSomething(before)) *kept.Add() = std::move(before);
+    const bool same_port = before.has_port() == change.has_port() && before.port() == change.port();
+    if (change.has_port() && !same_port) continue;
+    if (!stages.Include(before.stages()) || !rows.Include(before.rows())) continue;
+    if (!change.rate().empty()) before.clear_rate();
+    if (!change.delay().empty()) before.clear_delay();
+    if (change.has_queue_limit()) before.clear_queue_limit();
+    if (change.discipline() != v1::LinkPolicy::DISCIPLINE_UNSPECIFIED) before.clear_discipline();
+    if (change.has_loss()) before.clear_loss();
   }
-  *kept.Add() = change;
-  changes->Swap(&kept);
+  changes->erase(std::remove_if(changes->begin(), changes->end(),
+                                [](const v1::LinkOverride& o) { return !SaysSomething(o); }),
+                 changes->end());
+  *changes->Add() = change;
 }
 
 absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text) {
@@ -212,6 +243,7 @@ absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text) {
   };
   const std::vector<absl::string_view> words =
       absl::StrSplit(text, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+  if (words.empty()) return wrong(text, "selects no links");
   for (const absl::string_view word : words) {
     if (word == "all" && words.size() == 1) return selector;
     const absl::string_view rest = word.substr(1);

@@ -38,12 +38,12 @@ absl::StatusOr<dataplane::LinkPlan> ToLinkPlan(const v1::LinkPolicy& policy,
                                                const LinkOverrides& changes,
                                                const Network& network);
 
-// Appends a change to earlier ones. Settings that it gives anew for the same links are removed from
-// earlier changes, so that the list does not grow without bound.
+// Appends a change to earlier ones. The settings that it gives are removed from earlier changes
+// whose links are all among its own, so that the list does not grow without bound.
 void AddLinkChange(const v1::LinkOverride& change, LinkOverrides* changes);
 
-// Reads "s3 r0-15 p1". A part that is left out means all of its kind; "all" or nothing means all
-// links. Sets the selecting fields only. InvalidArgument quotes the wrong word.
+// Reads "s3 r0-15 p1". A part that is left out means all of its kind, and "all" means all links.
+// Sets the selecting fields only. InvalidArgument quotes the wrong word, or text without words.
 absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text);
 
 // Describes the selected links, with links of equal settings in one group.

@@ -55,10 +55,13 @@ bool MessageReader::Read(absl::string_view text, absl::string_view what, absl::s
   }
   ReadMessage(*tree.root(), message, "");
   if (too_long()) {
+    const bool many = values_ > kMaxValues;
     diagnostics_.clear();
-    Complain({}, "", "",
-             absl::StrCat("has more values than ", what,
-                          " may have, aliases written out (allowed: ", kMaxValues, ")"));
+    Complain(
+        {}, "", "",
+        absl::StrCat("has more ", many ? "values" : "text", " than ", what,
+                     " may have, aliases written out (allowed: ",
+                     many ? absl::StrCat(kMaxValues) : absl::StrCat(kMaxTextBytes, " bytes"), ")"));
     return false;
   }
   return true;
@@ -89,9 +92,11 @@ void MessageReader::ReadMessage(const YamlNode& node, Message* message, const st
   for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
   std::map<std::string, Place> seen;
   for (const YamlNode::Entry& entry : node.entries) {
+    if (too_long()) return;
     const std::string at = Join(path, Quotable(entry.key));
     const FieldDescriptor* field = type.FindFieldByName(entry.key);
     if (field == nullptr) {
+      ++values_;
       const auto meant = Nearest(entry.key, names);
       Complain(
           entry.place, at, "",
@@ -101,6 +106,7 @@ void MessageReader::ReadMessage(const YamlNode& node, Message* message, const st
     }
     const auto [first, fresh] = seen.emplace(entry.key, entry.place);
     if (!fresh) {
+      ++values_;
       Complain(entry.place, at, "",
                absl::StrCat("is given a second time; the first is on line ", first->second.line));
       continue;
@@ -166,7 +172,8 @@ bool MessageReader::ReadRange(const YamlNode& node, const FieldDescriptor& field
   }
   values_ += static_cast<int>(last - first);
   const Reflection& reflection = *message->GetReflection();
-  for (uint64_t number = first; number <= last && !too_long(); ++number) {
+  for (uint64_t i = 0; i <= last - first && !too_long(); ++i) {
+    const uint64_t number = first + i;  // `last` may be the largest number there is
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
       reflection.AddUInt64(message, &field, number);
     } else {
@@ -180,6 +187,7 @@ void MessageReader::ReadElement(const YamlNode& node, const FieldDescriptor& fie
                                 Message* message, const std::string& path) {
   const Reflection& reflection = *message->GetReflection();
   ++values_;
+  text_bytes_ += node.text.size();
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     return ReadMessage(node,
                        field.is_repeated() ? reflection.AddMessage(message, &field)

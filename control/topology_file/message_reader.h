@@ -40,8 +40,10 @@ class MessageReader {
   // Values that may be visited, with those behind aliases counted every time. It bounds the cost of
   // an alias bomb.
   static constexpr int kMaxValues = 200'000;
+  // The same for the bytes of these values. A file without aliases is shorter by itself.
+  static constexpr size_t kMaxTextBytes = 4 << 20;
 
-  bool too_long() const { return values_ > kMaxValues; }
+  bool too_long() const { return values_ > kMaxValues || text_bytes_ > kMaxTextBytes; }
   void ReadMessage(const YamlNode& node, google::protobuf::Message* message,
                    const std::string& path);
   void ReadField(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
@@ -61,6 +63,7 @@ class MessageReader {
   std::vector<Diagnostic>& diagnostics_;
   std::map<std::string, Place> places_;
   int values_ = 0;
+  size_t text_bytes_ = 0;
 };
 
 }  // namespace bfly::control

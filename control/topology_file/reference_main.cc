@@ -79,8 +79,8 @@ How values are written:
   taken.
 - Names have up to 32 letters, digits, `_`, `-` and `.`, the first a letter or digit.
 - A key without a value (`ports:`) counts as left out. Anchors and aliases work; tags are ignored.
-- A file is UTF-8, one document, at most 1 MiB and 200,000 values with aliases written out, nested at most 32
-  deep.
+- A file is UTF-8, one document, at most 1 MiB, nested at most 32 deep. With aliases written out it has at most
+  200,000 values, and these at most 4 MiB of text.
 
 )";
 
@@ -113,7 +113,8 @@ constexpr char kTail[] = R"(## What else must hold
 - Only a `container` has a `pid`, only a `machine` a `vhost_socket`, and a host of kind `interface` names its `port_interface`. These
   two kinds have no `interface`, `addresses`, `routes` or `mtu`: bfly configures nothing there.
 - Names of interfaces have up to 15 letters, digits, `_`, `-` and `.`, the first a letter or digit. A host has at most 64 addresses
-  and 256 routes. No two hosts have one address; with `mode: ipv4_prefix`, an address of the block is that of a row of its host.
+  and 256 routes. A host's address is not the network address, the broadcast address or a loopback address. No two hosts have one
+  address; with `mode: ipv4_prefix`, an address of the block is that of a row of its host.
 - `mtu` is at most `max_frame_bytes` less 14, and at least 1280 with an IPv6 address. The `via` of a route is in the prefix of an
   address of its host, and a `default` route has one.
 - A port has no more `lcores` than `queue_pairs`, and `memory_mb` holds the receive rings of all queue

@@ -37,12 +37,30 @@ bool IsSocketPath(absl::string_view path) {
 
 std::string Quoted(absl::string_view text) { return absl::StrCat("\"", Quotable(text), "\""); }
 
+constexpr uint8_t kIpv4Loopback = 127;
+// Longer prefixes have no addresses of the network itself and of all its hosts (RFC 3021).
+constexpr int kLongestWithBroadcast = 30;
+
+// The first and the last address of an IPv4 prefix are those of the network and of all its hosts.
+bool IsFirstOrLast(const IpPrefix& address) {
+  if (address.length > kLongestWithBroadcast) return false;
+  uint32_t number = 0;
+  for (int i = 0; i < 4; ++i) number = number << 8 | address.bytes[i];
+  const uint32_t host_bits = UINT32_MAX >> address.length;
+  return (number & host_bits) == 0 || (number & host_bits) == host_bits;
+}
+
 // An address that a host may have.
 bool IsHostAddress(const IpPrefix& address) {
   if (address.length == 0) return false;
-  if (address.family == AF_INET) return address.bytes[0] != 0 && address.bytes[0] < 224;
-  IpPrefix unspecified{.family = AF_INET6, .bytes = {}, .length = address.length};
-  return address.bytes[0] != 0xff && address != unspecified;
+  if (address.family == AF_INET) {
+    return address.bytes[0] != 0 && address.bytes[0] != kIpv4Loopback && address.bytes[0] < 224 &&
+           !IsFirstOrLast(address);
+  }
+  IpPrefix special{.family = AF_INET6, .bytes = {}, .length = address.length};
+  const bool unspecified = address == special;
+  special.bytes.back() = 1;  // ::1, the loopback address
+  return address.bytes[0] != 0xff && !unspecified && address != special;
 }
 
 class HostCheck {

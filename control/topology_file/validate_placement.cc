@@ -96,7 +96,9 @@ Ranges Missing(const Ranges& ranges, uint32_t count) {
 class PlacementCheck {
  public:
   explicit PlacementCheck(Context& context)
-      : context_(context), entries_of_(context.owner.size()) {}
+      : context_(context),
+        rows_of_(context.topology.placement_size()),
+        entries_of_(context.owner.size()) {}
 
   void Run() {
     const v1::Topology& topology = context_.topology;
@@ -138,6 +140,12 @@ class PlacementCheck {
     understood_ = understood_ && rows.has_value();
     readable_ = readable_ && rows.has_value();
     if (!stages.ok() || !rows) return;
+    if (const absl::Status once = CheckRanges(*stages, UINT32_MAX, "stage"); !once.ok()) {
+      context_.Report(at + ".stages", Quotable(placement.stages()), std::string(once.message()));
+      understood_ = readable_ = false;
+      return;
+    }
+    rows_of_[i] = *rows;
     std::map<int, Ranges> twice;      // stages, by the entry that placed them first
     std::map<int, Ranges> elsewhere;  // the same for an entry on another data plane
     for (const Range& range : *stages) {
@@ -148,17 +156,17 @@ class PlacementCheck {
         understood_ = false;
       }
       for (uint32_t s = range.first; s <= range.last && s < context_.owner.size(); ++s) {
-        for (const auto& [other, placed] : entries_of_[s]) {
-          if (Common(placed, *rows).empty()) continue;
+        for (const int other : entries_of_[s]) {
+          if (Common(rows_of_[other], *rows).empty()) continue;
           twice[other].push_back({s, s});
           break;
         }
         if (entries_of_[s].empty()) {
           context_.owner[s] = plane;
         } else if (context_.owner[s] != plane && context_.owner[s] != kNobody && plane != kNobody) {
-          elsewhere[entries_of_[s].front().entry].push_back({s, s});
+          elsewhere[entries_of_[s].front()].push_back({s, s});
         }
-        entries_of_[s].push_back({i, *rows});
+        entries_of_[s].push_back(i);
       }
     }
     if (!twice.empty()) {
@@ -187,10 +195,7 @@ class PlacementCheck {
                        other, "].stages (allowed: every stage exactly once)"));
       return;
     }
-    Ranges both;
-    for (const auto& entry : entries_of_[stages[0].first]) {
-      if (entry.entry == other) both = Common(entry.rows, rows);
-    }
+    const Ranges both = Common(rows_of_[other], rows);
     context_.Report(absl::StrCat("placement[", i, "].rows"), Quotable(placement.rows()),
                     absl::StrCat(Text(both, "row"), " of ", Text(stages, "stage"), Is(both),
                                  " placed twice, first by placement[", other,
@@ -202,8 +207,8 @@ class PlacementCheck {
     std::map<std::string, std::pair<Ranges, Ranges>> partly;  // missing rows and their stages
     for (uint32_t s = 0; s < entries_of_.size(); ++s) {
       Ranges placed;
-      for (const auto& entry : entries_of_[s]) {
-        placed.insert(placed.end(), entry.rows.begin(), entry.rows.end());
+      for (const int entry : entries_of_[s]) {
+        placed.insert(placed.end(), rows_of_[entry].begin(), rows_of_[entry].end());
       }
       if (placed.empty()) {
         nowhere.push_back({s, s});
@@ -230,14 +235,11 @@ class PlacementCheck {
     }
   }
 
-  struct Entry {
-    int entry;
-    Ranges rows;
-  };
   Context& context_;
-  std::vector<std::vector<Entry>> entries_of_;  // by stage
-  bool understood_ = false;                     // every stage has an owner, and nothing is wrong
-  bool readable_ = false;                       // so far
+  std::vector<Ranges> rows_of_;               // by entry, joined; empty if it is unreadable
+  std::vector<std::vector<int>> entries_of_;  // by stage
+  bool understood_ = false;                   // every stage has an owner, and nothing is wrong
+  bool readable_ = false;                     // so far
 };
 
 }  // namespace

@@ -12,16 +12,18 @@
 namespace bfly::control::validation {
 namespace {
 
-// The part of a device string that no other port of the data plane may have: the kernel interface,
-// or else the name of a numbered device or a PCI address. Empty for "net_null" and the like, which
-// get a number of their own (dataplane/ports/ethdev.h, NumberedDevice).
-std::string DeviceKey(absl::string_view device) {
+// The parts of a device string that no other port of the data plane may have: the name of a
+// numbered device or a PCI address, and the kernel interface. "net_null" and the like get a number
+// of their own (dataplane/ports/ethdev.h, NumberedDevice).
+std::vector<std::string> DeviceKeys(absl::string_view device) {
   const std::vector<absl::string_view> parts = absl::StrSplit(device, ',');
-  for (const absl::string_view part : parts) {
-    if (absl::StartsWith(part, "iface=")) return std::string(part);
-  }
   const absl::string_view name = parts.front();
-  return !name.empty() && absl::ascii_isdigit(name.back()) ? std::string(name) : "";
+  std::vector<std::string> keys;
+  if (!name.empty() && absl::ascii_isdigit(name.back())) keys.emplace_back(name);
+  for (const absl::string_view part : parts) {
+    if (absl::StartsWith(part, "iface=")) keys.emplace_back(part);
+  }
+  return keys;
 }
 
 class PortCheck {
@@ -67,13 +69,14 @@ class PortCheck {
                          "\" has a control character; a device string is one line"));
       }
     }
-    const std::string key = DeviceKey(device);
-    if (plane == kNobody || key.empty()) return;
-    const auto [first, fresh] = devices_[plane].emplace(key, field);
-    if (fresh) return;
-    context_.Report(field, Quotable(device),
-                    absl::StrCat("\"", Quotable(key), "\" is taken by ", first->second,
-                                 " (allowed: every device once in a data plane)"));
+    if (plane == kNobody) return;
+    for (const std::string& key : DeviceKeys(device)) {
+      const auto [first, fresh] = devices_[plane].emplace(key, field);
+      if (fresh || first->second == field) continue;
+      return context_.Report(field, Quotable(device),
+                             absl::StrCat("\"", Quotable(key), "\" is taken by ", first->second,
+                                          " (allowed: every device once in a data plane)"));
+    }
   }
 
  private:

@@ -24,6 +24,29 @@ def link_of(circuit, stage):
     return f"s{stage} r{row} p{after >> (DIMENSION - 1 - stage % DIMENSION) & 1}"
 
 
+# A Fabric of 8 rows, 3 stages, 2 ports and 4 levels, in its wire format, that refuses every third change.
+REFUSES_EVERY_THIRD = """
+import sys, grpc
+from concurrent import futures
+changes = 0
+def change(request, context):
+    global changes
+    changes += 1
+    if changes % 3 == 0:
+        context.abort(grpc.StatusCode.FAILED_PRECONDITION, "enough")
+    return b""
+answers = {"Status": lambda *_: bytes([10, 8, 8, 1, 32, 8, 40, 3, 88, 2]),
+           "Describe": lambda *_: bytes([24, 8, 32, 4, 40, 3]), "SetLinkState": change, "SetNodeState": change}
+server = grpc.server(futures.ThreadPoolExecutor(1))
+server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("bfly.v1.Fabric", {
+    name: grpc.unary_unary_rpc_method_handler(answer) for name, answer in answers.items()})])
+server.add_insecure_port(sys.argv[1])
+server.start()
+print("serves", flush=True)
+sys.stdin.read()
+"""
+
+
 class Faults(CommandLineTest):
     def up(self, on_failure=None):
         more = f"circuits: {{on_failure: {on_failure}}}\n" if on_failure else ""
@@ -255,6 +278,36 @@ link s1 r6 p1 failed
         for line in "link fail", "node fail", "node restore 3":
             self.refused(*line.split(), code=2)
 
+    def test_an_error_says_what_was_changed_before_it(self):
+        address = f"unix:{self.directory}/third.sock"
+        fabric = subprocess.Popen(["/usr/bin/python3", "-c", REFUSES_EVERY_THIRD, address],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(fabric.communicate)
+        self.addCleanup(fabric.kill)
+        self.assertEqual(fabric.stdout.readline(), "serves\n")
+        for words, said in ((("link", "fail", "s0 r0-3 p0"), "2 of 4 links were taken down before this, the last s0 r1 p0"),
+                            (("node", "restore", 2, "4-7"), "2 of 4 nodes were brought back before this, the last l2 r5")):
+            error = self.refused(*words, "--controller", address)
+            self.assertIn("enough", error)
+            self.assertTrue(error.endswith(f"\n{said}\n"), error)
+
+    def test_everything_can_be_restored_in_a_network_of_many_links(self):
+        self.bfly("up", self.write("bb1024.yaml", "name: many\nnetwork: {kind: two_fold_butterfly, rows: 1024}\n"
+                                   f"placement: [{{stages: 0-19, lcore: {LCORES[0]}}}]\n"))
+        links = 20 * 1024 * 2
+        self.assertIn(f"'all' selects {links} links (allowed: at most 4096", self.refused("link", "fail", "all"))
+        self.bfly("link", "down", "s7 r1000 p1")
+        answer = self.json("link", "restore", "all")
+        self.assertEqual((answer["links"], "faults" in answer), ([{"stage": 7, "row": 1000, "port": 1}], False))
+        self.bfly("link", "down", "s7 r999-1000 p0")
+        self.assertEqual(self.bfly("link", "up", "s7 r1000-1010").stdout, "link s7 r1000 p0 is up\n")
+        self.assertEqual(self.bfly("link", "up", "all").stdout, "link s7 r999 p0 is up\n")
+        none = "none of these links was taken down by itself\n"
+        self.assertEqual(self.bfly("link", "up", "all").stdout, none)
+        self.bfly("node", "down", "3", "7")
+        self.assertEqual(self.bfly("link", "up", "all").stdout, none)
+        self.assertIn("stage 20 is outside 0..19", self.refused("link", "restore", "s20"))
+
     def test_a_fabric_begins_with_the_faults_of_its_file(self):
         file = self.write("faulty.yaml", butterfly(8) + "faults: {nodes: [{levels: 3, rows: 1}], adversarial: {nodes: 2}}\n")
         described = self.bfly("describe", file).stdout
@@ -287,6 +340,12 @@ link s1 r6 p1 failed
         self.assertEqual(self.refused("circuit", "move", "--input", 5), "bfly: input: there is no circuit at row 5\n")
         self.assertIn("avoid[0].row: ", self.refused("circuit", "setup", 0, 7, "--avoid", "s1 r16 p0"))
         self.assertIn('"s1" names no link', self.refused("circuit", "setup", 0, 7, "--avoid", "s1"))
+        # Text without words is not "all": an empty variable of a script would take every link down.
+        for verb in ("fail", "down", "restore", "up", "set", "show"):
+            more = ("--loss", 1) if verb == "set" else ()
+            for nothing in ("", " "):
+                self.assertIn("selects no links", self.refused("link", verb, nothing, *more, code=2))
+        self.assertEqual(self.json("link", "show")["down"], [])
         for words in (("circuit", "move"), ("link", "down"), ("link", "down", "x3"),
                       ("circuit", "move", 1, "--protocol", "magic")):
             self.refused(*words, code=2)

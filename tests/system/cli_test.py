@@ -327,6 +327,18 @@ measured: [{stages: 6, mpps: 25}, {stages: 6, mpps: 10, fitted: true}]
         self.assertEqual((done.returncode, self.pids()), (1, []), done.stderr)
         self.assertIn("cannot write to standard output", done.stderr)
 
+    def test_output_that_cannot_be_written_is_no_success(self):
+        self.bfly("up", self.file)
+        for words in (("describe", self.file), ("describe", self.file, "--dot"), ("describe", self.file, "--json"),
+                      ("plan", SHIPPED_RACK), ("plan", SHIPPED_RACK, "--json"), ("completion", "bash"), ("status",),
+                      ("circuit", "permutation", "--dry-run"), ("link", "show"), ("traffic", "list")):
+            where = () if words[0] == "completion" else ("--run-dir", self.run_dir)
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([BFLY, *map(str, words), *where], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=2 * PATIENCE, check=False)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn("cannot write to standard output", done.stderr, words)
+
     def test_a_root_that_is_not_there_is_no_machine(self):
         done = self.bfly("doctor", "--root", self.directory / "nowhere", check=False)
         self.assertEqual((done.returncode, done.stdout), (1, ""))

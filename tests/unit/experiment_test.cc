@@ -237,6 +237,19 @@ TEST(ReadExperiment, LaysSettingsOverTheFile) {
   EXPECT_THAT(ErrorOf(kSmall, {"rho"}), HasSubstr("should be key=value"));
   EXPECT_THAT(ErrorOf(kSmall, {"roh=1"}), HasSubstr("did you mean rho?"));
   EXPECT_THAT(ErrorOf(kSmall, {"rho=fast"}), HasSubstr("\"fast\" is not a number"));
+  EXPECT_THAT(ErrorOf(kSmall, {"rho=2000"}), HasSubstr("rho[0]: 2000 is out of range"));
+  for (const char* broken : {"p=[0.25", "p=0.25]", "p={", "workers=["}) {
+    EXPECT_THAT(ErrorOf(kSmall, {broken}), HasSubstr("is not YAML")) << broken;
+  }
+}
+
+TEST(ReadExperiment, ARangeOfSeedsMayEndAtTheLargestNumber) {
+  const TemporaryFolder folder;
+  const auto read = ReadExperiment(Write(folder, kSmall),
+                                   {"seeds=18446744073709551614..18446744073709551615", "rho=0.3"});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(MessageOf<v1::Experiment>(**read).seeds(),
+              testing::ElementsAre(UINT64_MAX - 1, UINT64_MAX));
 }
 
 TEST(ReadExperiment, ReadsBackWhatItWrites) {

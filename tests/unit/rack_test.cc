@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -259,6 +260,18 @@ TEST_F(RackFiles, AreReadWithDefaultsAndSettings) {
   const auto racks = PlanRacks(*file);
   ASSERT_TRUE(racks.ok());
   EXPECT_EQ(racks->size(), 4u);
+}
+
+TEST_F(RackFiles, RefuseASettingThatIsWrongInside) {
+  for (const auto& [setting, message] : std::map<std::string, std::string>{
+           {"costs={hop_ns: abc}", "costs.hop_ns: \"abc\" is not a number"},
+           {"costs={hop_ns: 0}", "costs.hop_ns: 0 is out of range"},
+           {"costs={hops_ns: 1}", "costs.hops_ns: unknown key; did you mean hop_ns?"},
+           {"costs={hop_ns: 1", "is not YAML"}}) {
+    const absl::Status status = Read("host_ports: 16\n", {setting}).status();
+    EXPECT_THAT(status.message(), HasSubstr(message)) << setting;
+    EXPECT_THAT(std::string(status.message()), testing::StartsWith("--set " + setting)) << setting;
+  }
 }
 
 TEST_F(RackFiles, HaveThePositionsOfTheNetworks) {

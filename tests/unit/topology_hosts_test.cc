@@ -136,10 +136,16 @@ TEST(TopologyHosts, AddressesAreOfOneHost) {
   EXPECT_THAT(HostError("name: a, rows: 3, addresses: 10.0.0.1/33"),
               EndsWith("has a prefix of 33 bits (allowed: 0 to 32)"));
   for (const std::string wrong :
-       {"224.0.0.1/4", "0.0.0.0/8", "ff02::1/16", "::/64", "10.0.0.1/0"}) {
+       {"224.0.0.1/4", "0.0.0.0/8", "ff02::1/16", "::/64", "10.0.0.1/0", "10.0.0.0/24",
+        "10.0.0.255/24", "10.0.0.4/30", "10.0.0.7/30", "127.0.0.1/8", "127.1.2.3/32", "::1/64"}) {
     EXPECT_THAT(HostError("name: a, rows: 3, addresses: \"" + wrong + "\""),
                 HasSubstr("is not the address of one host"));
   }
+  // Inside their prefixes, and prefixes that have neither a network nor a broadcast address.
+  EXPECT_THAT(
+      HostErrors("  - {name: a, rows: 3, addresses: [10.0.1.0/23, 10.0.2.255/23, 10.0.0.5/30, "
+                 "10.0.0.6/30, 10.0.0.8/31, 10.0.0.9/31, 10.0.0.0/32, \"::2/64\"]}\n"),
+      IsEmpty());
   EXPECT_THAT(HostErrors("  - {name: a, rows: 3, addresses: [10.0.0.1/24]}\n"
                          "  - {name: b, rows: 4, addresses: [10.0.0.2/24, 10.0.0.1/16]}\n"),
               ElementsAre("a:6: hosts[1].addresses[1]: the address is taken by "

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +32,21 @@ TEST(Placement, NamesStagesPlacedTwiceAndNowhere) {
   EXPECT_THAT(
       Wrong(topology),
       ElementsAre("placement[1].stages: 3 is not a stage of this network (allowed: 0 to 2)"));
+}
+
+// The stages of this entry, written out, are 300 * 39, and each would have its own 10,000 rows.
+TEST(Placement, NamesStagesListedTwiceInAnEntryAtOnce) {
+  v1::Topology topology = Butterfly8();
+  topology.mutable_network()->set_kind(v1::BENES);
+  topology.mutable_network()->set_rows(1 << 20);
+  std::string stages = "0-38", rows = "0";
+  for (int i = 1; i < 300; ++i) stages += ",0-38";
+  for (int row = 2; row < 20'000; row += 2) absl::StrAppend(&rows, ",", row);
+  Place(topology, stages, "");
+  topology.mutable_placement(0)->set_rows(rows);
+  const std::clock_t began = std::clock();
+  EXPECT_THAT(Wrong(topology), ElementsAre("placement[0].stages: stage 0 is listed twice"));
+  EXPECT_LT(std::clock() - began, CLOCKS_PER_SEC);
 }
 
 TEST(Placement, NamesNotAllRowsIfThereAreMany) {

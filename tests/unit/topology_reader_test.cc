@@ -221,6 +221,27 @@ TEST(TopologyReader, BoundsAnAliasBomb) {
   EXPECT_THAT(Errors("name: a\nports: &p [*p]\n"), HasSubstr("an alias inside its own anchor"));
 }
 
+TEST(TopologyReader, BoundsUnknownKeysBehindAliases) {
+  std::string bomb = "name: a\nports:\n  - &p {";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&bomb, "x", i, ": 1, ");
+  bomb += "}\n";
+  for (int i = 0; i < 200; ++i) bomb += "  - *p\n";
+  EXPECT_THAT(Errors(bomb), HasSubstr("topo.yaml: has more values than a topology file may have"));
+}
+
+TEST(TopologyReader, BoundsTheTextBehindAliases) {
+  // A device of 2^17 bytes: 32 ports have 4 MiB of it.
+  const auto with_ports = [](int ports) {
+    std::string text = "name: a\nports:\n  - {device: &d " + std::string(1 << 17, 'x') + "}\n";
+    for (int i = 1; i < ports; ++i) text += "  - {device: *d}\n";
+    return Errors(text);
+  };
+  EXPECT_THAT(with_ports(31), HasSubstr("network: is missing"));
+  EXPECT_EQ(with_ports(33),
+            "topo.yaml: has more text than a topology file may have, aliases written out (allowed: "
+            "4194304 bytes)");
+}
+
 TEST(TopologyReader, BoundsNesting) {
   EXPECT_THAT(Errors("name: " + std::string(10'000, '[') + std::string(10'000, ']')),
               HasSubstr("nested more than 32 deep"));

@@ -186,6 +186,17 @@ TEST(TopologyValidate, LetsUnnumberedDevicesRepeatButNotKernelInterfaces) {
                           "(allowed: every device once in a data plane)"));
 }
 
+TEST(TopologyValidate, LetsNoDeviceHaveTheNameOfAnotherWithAnotherInterface) {
+  v1::Topology topology = Whole();
+  for (const char* row : {"0", "1", "2"}) AddPort(topology, std::string("p") + row, row);
+  topology.mutable_ports(0)->set_device("net_af_xdp0,iface=bf0");
+  topology.mutable_ports(1)->set_device("net_af_xdp0,iface=bf1");
+  topology.mutable_ports(2)->set_device("net_af_xdp1,iface=bf2");
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("ports[1].device: \"net_af_xdp0\" is taken by ports[0].device "
+                          "(allowed: every device once in a data plane)"));
+}
+
 TEST(TopologyValidate, WantsMemoryForTheReceiveRings) {
   v1::Topology topology = Whole();
   topology.add_data_planes()->set_name("dp0");
