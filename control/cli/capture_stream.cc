@@ -22,7 +22,7 @@ constexpr int kLastCopiesMs = 500;
 // Cancels the call some time after SIGINT, SIGTERM or SIGHUP, at once after a second one. Returns
 // once the other end of `over` is closed.
 void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& context,
-                    std::atomic<bool>& ended) {
+                    std::atomic<bool>& interrupted) {
   pollfd ends[] = {{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
                    {.fd = over, .events = POLLIN, .revents = 0}};
   for (;;) {
@@ -30,7 +30,7 @@ void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& contex
     if (ends[1].revents != 0) return;
     if (!Interrupted(signals)) continue;
     poll(ends, 2, kLastCopiesMs);
-    ended = true;  // set before the call ends because of it
+    interrupted = true;  // set before the call ends because of it
     context.TryCancel();
     return;
   }
@@ -39,17 +39,18 @@ void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& contex
 }  // namespace
 
 absl::Status ReadCapture(const v1::CaptureRequest& request, const Common& common,
-                         const std::function<bool(v1::CaptureBatch&)>& take) {
+                         const std::function<bool(v1::CaptureBatch&)>& take, bool* interrupted) {
   SignalReader signals;  // before gRPC starts threads
   int over[2];
   if (pipe(over) != 0) return absl::ErrnoToStatus(errno, "pipe");
   const auto stub = v1::Captures::NewStub(Connect(common));
   grpc::ClientContext context;
-  std::atomic<bool> ended = false;
-  std::thread waiter([&] { CancelBySignal(signals, over[0], context, ended); });
+  std::atomic<bool> signalled = false;
+  bool ended = false;
+  std::thread waiter([&] { CancelBySignal(signals, over[0], context, signalled); });
   const auto stream = stub->Capture(&context, request);
   v1::CaptureBatch batch;
-  while (!ended && stream->Read(&batch)) {
+  while (!ended && !signalled && stream->Read(&batch)) {
     if (!take(batch)) ended = true;
   }
   if (ended) context.TryCancel();
@@ -57,6 +58,8 @@ absl::Status ReadCapture(const v1::CaptureRequest& request, const Common& common
   close(over[1]);
   waiter.join();
   close(over[0]);
+  ended = ended || signalled;
+  if (interrupted != nullptr) *interrupted = signalled;
   return ended ? absl::OkStatus() : Explain(end, common);
 }
 

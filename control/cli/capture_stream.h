@@ -11,8 +11,10 @@
 namespace bfly::control {
 
 // Calls `take` for each message. If it returns false, or a signal asks to end, the capture is
-// cancelled, which is not an error. `take` may change the message.
+// cancelled, which is not an error; `interrupted` says whether it was a signal. `take` may change
+// the message.
 absl::Status ReadCapture(const v1::CaptureRequest& request, const Common& common,
-                         const std::function<bool(v1::CaptureBatch&)>& take);
+                         const std::function<bool(v1::CaptureBatch&)>& take,
+                         bool* interrupted = nullptr);
 
 }  // namespace bfly::control

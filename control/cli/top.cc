@@ -30,7 +30,7 @@ namespace {
 using TopClock = std::chrono::steady_clock;
 
 // Columns of text for scripts, where nobody says how wide a line may be.
-constexpr uint32_t kColumnsOfText = 120;
+constexpr uint32_t kColumnsOfText = 132;
 
 std::vector<std::string> ViewNames() {
   std::vector<std::string> names;

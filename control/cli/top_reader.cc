@@ -46,17 +46,16 @@ absl::Status TopReader::Call(Stub* stub,
   }
 }
 
-v1::GetCountersRequest TopReader::CountersRequest(const v1::FabricStatus& fabric,
-                                                  Answers& answers) const {
+v1::GetCountersRequest TopReader::CountersRequest(const Part& part, Answers& answers) const {
   v1::GetCountersRequest request;
   v1::CounterFilter& filter = *request.mutable_filter();
   filter.set_nonzero(true);
-  filter.mutable_stages()->Assign(part_.stages.begin(), part_.stages.end());
-  filter.mutable_rows()->Assign(part_.rows.begin(), part_.rows.end());
-  filter.mutable_ports()->Assign(part_.ports.begin(), part_.ports.end());
-  const uint64_t stages = part_.stages.empty() ? fabric.stages() : part_.stages.size();
-  const uint64_t rows = part_.rows.empty() ? fabric.rows() : part_.rows.size();
-  answers.every_link = stages * rows * std::max(1u, fabric.ports()) <= kMostLinksOfRound;
+  filter.mutable_stages()->Assign(part.stages.begin(), part.stages.end());
+  filter.mutable_rows()->Assign(part.rows.begin(), part.rows.end());
+  filter.mutable_ports()->Assign(part.ports.begin(), part.ports.end());
+  const uint64_t stages = part.stages.empty() ? answers.fabric.stages() : part.stages.size();
+  const uint64_t rows = part.rows.empty() ? answers.fabric.rows() : part.rows.size();
+  answers.every_link = stages * rows * std::max(1u, answers.fabric.ports()) <= kMostLinksOfRound;
   if (!answers.every_link) {
     filter.set_top(kBusiestLinks);
     filter.set_by(v1::CounterFilter::PACKETS);
@@ -72,7 +71,10 @@ absl::StatusOr<Answers> TopReader::Ask() {
   answers.fabric_ns = SteadyClock::now().time_since_epoch().count();
   answers.fabric = std::move(*status.mutable_status());
   if (!answers.fabric.loaded()) return answers;
-  const v1::GetCountersRequest counters = CountersRequest(answers.fabric, answers);
+  // Another fabric than at the start may have less of the part.
+  const absl::StatusOr<Part> part = PartOf(answers.fabric, part_);
+  if (!part.ok()) return part.status();
+  const v1::GetCountersRequest counters = CountersRequest(*part, answers);
   v1::ListRequest circuits;
   circuits.set_page_size(kCircuitsOfRound);
   asked = Call(telemetry_.get(), &v1::Telemetry::Stub::GetCounters, counters, &answers.counters);

@@ -33,7 +33,7 @@ class TopReader {
   absl::Status Call(Stub* stub,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response);
-  v1::GetCountersRequest CountersRequest(const v1::FabricStatus& fabric, Answers& answers) const;
+  v1::GetCountersRequest CountersRequest(const Part& part, Answers& answers) const;
 
   const Part part_;
   const Common common_;

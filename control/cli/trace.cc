@@ -102,30 +102,36 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
   request.set_snaplen(kTraceSnaplen);
   request.set_max_seconds(options.seconds);
   Journeys journeys(kMostFollowed);
-  const absl::Status status = ReadCapture(request, common, [&](const v1::CaptureBatch& batch) {
+  bool interrupted = false;
+  const auto take = [&](const v1::CaptureBatch& batch) {
     if (batch.began()) {
       journeys.SetHops(batch.hops());
       fprintf(stderr, "waiting for a frame\n");
     }
     for (const v1::CapturedFrame& frame : batch.frames()) journeys.Add(frame, batch.data_plane());
     return journeys.complete().size() < options.count;
-  });
-  if (!status.ok()) return status;
+  };
+  const absl::Status status = ReadCapture(request, common, take, &interrupted);
   std::vector<Journey> shown = journeys.complete();
   if (shown.size() > options.count) shown.resize(options.count);
   if (!shown.empty()) {
     Print(shown, common);
-    if (shown.size() == options.count) return absl::OkStatus();
-    return absl::DeadlineExceededError(absl::StrCat(shown.size(), " of ", options.count,
-                                                    " frames went from row ", pair->first,
-                                                    " to row ", pair->second, " in the time"));
+    if (shown.size() == options.count || !status.ok()) return status;
+    return absl::DeadlineExceededError(absl::StrCat(
+        shown.size(), " of ", options.count, " frames went from row ", pair->first, " to row ",
+        pair->second, interrupted ? " before the interrupt" : " in the time"));
+  }
+  const std::vector<Journey> begun = journeys.begun();
+  if (!status.ok()) {
+    if (!begun.empty()) Print({begun.front()}, common);
+    return status;
   }
   if (journeys.open().empty()) {
     return absl::DeadlineExceededError(
         absl::StrCat("no frame went from row ", pair->first, " to row ", pair->second,
-                     " in the time; send one, or wait longer with --seconds"));
+                     interrupted ? " before the interrupt"
+                                 : " in the time; send one, or wait longer with --seconds"));
   }
-  const std::vector<Journey> begun = journeys.begun();
   if (begun.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "frames from row ", pair->first, " to row ", pair->second,

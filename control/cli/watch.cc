@@ -131,22 +131,24 @@ std::string ClockTime(int64_t time_ns) {
 // The pictures of one watch: the fabric, the newest picture, and the one before it for the rates.
 struct WatchedPictures {
   v1::FabricStatus fabric;
+  bool every_link = true;  // that carried something is in each picture
   std::optional<v1::Counters> now, before;
 
   const v1::Counters* then() const { return before ? &*before : nullptr; }
+  double seconds() const {
+    return before ? (now->monotonic_ns() - before->monotonic_ns()) / 1e9 : 0;
+  }
   double per_second(uint64_t (v1::Conservation::*count)() const) const {
-    const double seconds = before ? (now->monotonic_ns() - before->monotonic_ns()) / 1e9 : 0;
-    if (seconds <= 0) return 0;
+    if (seconds() <= 0) return 0;
     const uint64_t then = (before->conservation().*count)();
     const uint64_t counted = (now->conservation().*count)();
-    return counted > then ? (counted - then) / seconds : 0;  // a new fabric counts from 0
+    return counted > then ? (counted - then) / seconds() : 0;  // a new fabric counts from 0
   }
   // Frames a second that the devices of all ports dropped before the fabric saw them.
   double missed_per_second() const {
-    const double seconds = before ? (now->time_ns() - before->time_ns()) / 1e9 : 0;
-    if (seconds <= 0) return 0;
+    if (seconds() <= 0) return 0;
     const uint64_t then = Missed(*before), counted = Missed(*now);
-    return counted > then ? (counted - then) / seconds : 0;
+    return counted > then ? (counted - then) / seconds() : 0;
   }
   std::string RatesLine() const {
     std::string line = absl::StrFormat("injected %s/s, delivered %s/s, dropped %s/s",
@@ -170,7 +172,8 @@ std::string PictureLine(const WatchedPictures& shown) {
   std::string line = absl::StrCat(ClockTime(shown.now->time_ns()), "  ", shown.RatesLine(), "  ",
                                   ConservationLine(shown.now->conservation()));
   if (Missed(*shown.now) > 0) absl::StrAppend(&line, "  ", MissedLine(*shown.now));
-  for (const std::string& link : TopLinks(*shown.now, shown.then(), 1)) line += "  " + link;
+  for (const std::string& link : TopLinks(*shown.now, shown.then(), shown.every_link, 1))
+    line += "  " + link;
   return line;
 }
 
@@ -235,13 +238,13 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
   const auto count = [](const std::vector<uint32_t>& chosen, uint64_t all) {
     return chosen.empty() ? all : chosen.size();
   };
-  const uint64_t links = 2 * count(Ascending(options.rows), shown.fabric.rows()) *
+  const uint64_t ports = std::max(1u, shown.fabric.ports());
+  const uint64_t links = ports * count(Ascending(options.rows), shown.fabric.rows()) *
                          count(Ascending(options.stages), shown.fabric.stages());
   // The controller does not push pictures of all links of a large network, so this client asks for
   // the part that it shows.
-  const bool asks =
-      uint64_t{2} * shown.fabric.rows() * shown.fabric.stages() > kMostLinksOfPicture &&
-      !options.filter.summary();
+  const bool asks = ports * shown.fabric.rows() * shown.fabric.stages() > kMostLinksOfPicture &&
+                    !options.filter.summary();
   if (links > kMostLinksOfPicture && common.json && options.filter.top() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(links,
@@ -258,6 +261,7 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
     if (links > kMostLinksOfPicture && options.filter.top() == 0)
       request.mutable_filter()->set_top(kLinksOfLargeNetwork);
   }
+  shown.every_link = request.filter().top() == 0;
   PictureStream stream(request, asks, common);
   return PrintPictures(stream, signals, shown, options.seconds, common.json);
 }

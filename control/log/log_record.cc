@@ -60,7 +60,9 @@ std::string JsonLine(const LogRecord& record, const std::string& program, int64_
                                  {"event", record.event},
                                  {"text", record.text}};
   for (const LogField& field : record.fields) {
-    std::visit([&](const auto& value) { line[field.name] = value; }, field.value);
+    const std::string name =
+        line.contains(field.name) ? absl::StrCat(record.event, "_", field.name) : field.name;
+    std::visit([&](const auto& value) { line[name] = value; }, field.value);
   }
   // Bytes that are not UTF-8, as a file name may have them, must not end the daemon.
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -35,7 +35,8 @@ struct LogRecord {
 };
 
 // The record as an object of JSON on one line, without the end of the line: time (UTC, to the
-// microsecond), level, program, event, text and the fields. `time_ns` is the time of day.
+// microsecond), level, program, event, text and the fields. A field of one of these names has the
+// name EVENT_NAME. `time_ns` is the time of day.
 std::string JsonLine(const LogRecord& record, const std::string& program, int64_t time_ns);
 
 // The record as fields of the journal (sd_journal_send(3)): MESSAGE, PRIORITY, SYSLOG_IDENTIFIER,

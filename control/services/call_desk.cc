@@ -33,7 +33,7 @@ absl::Status TooLarge(Resource& resource, uint64_t bytes) {
   resource.CountRefusal();
   return absl::ResourceExhaustedError(absl::StrCat("the message would take ", bytes,
                                                    " bytes of memory, at most ", resource.limit(),
-                                                   " are allowed; send several"));
+                                                   " are allowed; send a smaller message"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   CaptureStream(grpc::CallbackServerContext* context, StalledCalls& stalled, Controller& controller,
                 ScheduleControl& schedules, const AgentCaller& caller,
                 const grpc::ByteBuffer& bytes)
-      : stalled_(stalled, context), controller_(controller) {
+      : stalled_(stalled, context, &controller.resources().captures), controller_(controller) {
     if (absl::Status status = Begin(schedules, caller, bytes); !status.ok()) End(status);
   }
 
@@ -113,6 +113,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
     if (request.max_frames() != 0) left_ = request.max_frames();
     request_ = std::move(plan->request);
+    stalled_.EndAfter(std::chrono::seconds(request_.max_seconds()));
     const std::lock_guard lock(mutex_);
     running_ = upstreams_.size();
     users_ += running_;
@@ -194,6 +195,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void SetEnding(const absl::Status& status) {
     if (ending_.has_value()) return;
     ending_ = status;
+    stalled_.EndAfter({});  // a write that the client does not read holds up the end
     for (const auto& upstream : upstreams_) upstream->context.TryCancel();
   }
 

@@ -108,6 +108,10 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
 absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRequest& request,
                                                     uint32_t rows) {
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
+  if (request.dry_run() && !request.idempotency_key().empty()) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, "idempotency_key",
+                        "is of no use with dry_run, which changes nothing");
+  }
   PermutationOrder order{request.protocol(),
                          {},
                          {.seed = request.seed(),

@@ -174,7 +174,9 @@ grpc::Status CircuitsService::RoutePermutation(const grpc::ServerContextBase* co
   absl::Status status = controller_.Read([&](const FabricState& state) {
     network = state.shared_network();
     order = ToPermutationOrder(*request, network->rows());
-    if (order.ok() && request->dry_run()) route = state.planner().Route(*order);
+    if (order.ok() && request->dry_run()) {
+      route = state.planner().Route(*order, InterruptOf(context, /*answer_in_time=*/false));
+    }
   });
   if (status.ok()) status = order.status();
   if (status.ok() && !request->dry_run()) {

@@ -41,6 +41,12 @@ absl::Status CheckBatch(const v1::ObjectBatchRequest& request, Resource& batch) 
   if (request.dry_run() && !request.idempotency_key().empty()) {
     errors.Add("idempotency_key", "is of no use with dry_run, which changes nothing");
   }
+  for (const auto& [field, value] : {std::pair{"c", request.c()},
+                                     {"c_disk", request.c_disk()},
+                                     {"max_rounds", request.max_rounds()}}) {
+    if (value == 0 || request.protocol() != kMinimum) continue;
+    errors.Add(field, absl::StrCat("protocol ", kMinimum, " does not take it, collision does"));
+  }
   if (!request.best_effort()) return errors.ToStatus();
   if (request.dry_run()) errors.Add("best_effort", "is for reads that are set up, not for dry_run");
   if (request.avoid_size() != 0) {

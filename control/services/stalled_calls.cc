@@ -17,8 +17,9 @@ int64_t Now() { return SteadyClock::now().time_since_epoch() / std::chrono::nano
 
 }  // namespace
 
-StalledCalls::Call::Call(StalledCalls& calls, grpc::CallbackServerContext* context)
-    : calls_(calls), context_(context) {
+StalledCalls::Call::Call(StalledCalls& calls, grpc::CallbackServerContext* context,
+                         const Resource* places)
+    : calls_(calls), context_(context), places_(places) {
   const std::lock_guard lock(calls_.mutex_);
   calls_.calls_.insert(this);
 }
@@ -30,6 +31,15 @@ StalledCalls::Call::~Call() {
 
 void StalledCalls::Call::SetSending(bool sending) {
   since_ns_.store(sending ? Now() : 0, std::memory_order_relaxed);
+}
+
+void StalledCalls::Call::EndAfter(std::chrono::nanoseconds time) {
+  end_ns_.store(Now() + time.count(), std::memory_order_relaxed);
+}
+
+bool StalledCalls::Call::MakesRoom(int64_t now) const {
+  return end_ns_.load(std::memory_order_relaxed) <= now ||
+         (places_ != nullptr && places_->in_use() >= places_->limit());
 }
 
 StalledCalls::StalledCalls(std::function<bool()> is_short) : is_short_(std::move(is_short)) {
@@ -49,13 +59,15 @@ void StalledCalls::Run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     changed_.wait_for(lock, kLook, [this] { return stopping_; });
-    if (!is_short_()) continue;
-    const int64_t before = Now() - kPatience / std::chrono::nanoseconds(1);
+    const bool is_short = is_short_();
+    const int64_t now = Now();
+    const int64_t before = now - kPatience / std::chrono::nanoseconds(1);
     for (Call* call : std::vector<Call*>(calls_.begin(), calls_.end())) {
       // The call that was cancelled may have ended other calls of its connection.
       if (calls_.count(call) == 0) continue;
       const int64_t since = call->since_ns_.load(std::memory_order_relaxed);
-      if (since != 0 && since < before) call->context_->TryCancel();
+      if (since == 0 || since >= before) continue;
+      if (is_short || call->MakesRoom(now)) call->context_->TryCancel();
     }
   }
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls whose clients do not read what they are sent. When others lack the memory that is held for
-// such a call, it is cancelled.
+// Calls whose clients do not read what they are sent. Such a call is cancelled when others lack the
+// memory or the place that it holds, or when its time is over.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
+
+#include "control/controller/resources.h"
 
 namespace bfly::control {
 
@@ -19,19 +22,30 @@ class StalledCalls {
   // It exists from the construction of a call's reactor to its OnDone.
   class Call {
    public:
-    Call(StalledCalls& calls, grpc::CallbackServerContext* context);
+    // `places` are of the calls of its kind: calls that stall make room when all are taken. Null:
+    // the kind has no places of its own.
+    Call(StalledCalls& calls, grpc::CallbackServerContext* context,
+         const Resource* places = nullptr);
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
     // Something is being sent from now on, or is not any more.
     void SetSending(bool sending);
+    // The time of the call is over that much later than now.
+    void EndAfter(std::chrono::nanoseconds time);
 
    private:
     friend class StalledCalls;
+    // Whether the call is to be cancelled if it stalls, also while there is memory.
+    bool MakesRoom(int64_t now) const;
+
     StalledCalls& calls_;
     grpc::CallbackServerContext* const context_;
-    std::atomic<int64_t> since_ns_ = 0;  // of the steady clock; 0: nothing is being sent
+    const Resource* const places_;
+    // Both are moments of the steady clock.
+    std::atomic<int64_t> since_ns_ = 0;        // 0: nothing is being sent
+    std::atomic<int64_t> end_ns_ = INT64_MAX;  // of the call's time
   };
 
   // `is_short` says whether memory is wanted.

@@ -10,8 +10,23 @@
 #include "control/top/view.h"
 
 namespace bfly::control {
+namespace {
 
-ViewPage DrawCircuits(const Sample& sample, const ViewState& state, const Canvas&) {
+// Of the canvas, by the columns before the rows.
+constexpr uint32_t kBeforeRows = 50;
+constexpr uint32_t kFewestForRows = 30;
+
+// The first rows of a path that fit, whole, and a mark if others follow.
+std::string FirstRows(const v1::Circuit& circuit, uint32_t columns, bool utf8) {
+  std::string text = absl::StrJoin(circuit.rows(), " ");
+  if (text.size() <= columns) return text;
+  text.resize(text.rfind(' ', columns - 2));
+  return text + (utf8 ? " \u2026" : " >");
+}
+
+}  // namespace
+
+ViewPage DrawCircuits(const Sample& sample, const ViewState& state, const Canvas& canvas) {
   std::vector<const v1::Circuit*> circuits;
   for (const v1::Circuit& circuit : sample.circuits) circuits.push_back(&circuit);
   const std::string sort = Views()[4].sorts.at(state.sort);
@@ -30,20 +45,22 @@ ViewPage DrawCircuits(const Sample& sample, const ViewState& state, const Canvas
   page.head.push_back(PlainLine(absl::StrFormat(
       "%u stand, %u broken; %u asked, %u blocked (%.3g%%)", counts.standing(), counts.broken(),
       counts.asked(), counts.blocked(), 100 * counts.blocking_ratio())));
+  const uint32_t for_rows = std::max(kBeforeRows + kFewestForRows, canvas.columns) - kBeforeRows;
   const Table table({{"circuit", 8},
                      {"input", 6},
                      {"output", 6},
                      {"path", 8, true},
                      {"congestion", 10},
                      {"state", 6, true},
-                     {"rows", 30, true}});
+                     {"rows", for_rows, true}},
+                    canvas);
   page.head.push_back(table.Heading());
   for (const v1::Circuit* const circuit : circuits) {
     const bool broken = circuit->broken_size() > 0;
     Line line = table.Row({absl::StrCat(circuit->id()), absl::StrCat(circuit->input()),
                            absl::StrCat(circuit->output()), Printable(circuit->choice()),
                            absl::StrCat(circuit->congestion()), broken ? "BROKEN" : "whole",
-                           absl::StrJoin(circuit->rows(), " ")});
+                           FirstRows(*circuit, for_rows, canvas.utf8)});
     if (broken) line.front().ink = Ink::kBad;
     page.rows.push_back({.line = std::move(line), .stage = {}});
   }

@@ -21,7 +21,7 @@ std::vector<std::string> Figures(const std::string& of, const v1::LatencySummary
 
 }  // namespace
 
-ViewPage DrawLatency(const Sample& sample, const ViewState&, const Canvas&) {
+ViewPage DrawLatency(const Sample& sample, const ViewState&, const Canvas& canvas) {
   ViewPage page;
   const Table table({{"latency of", 12, true},
                      {"packets", 7},
@@ -30,7 +30,8 @@ ViewPage DrawLatency(const Sample& sample, const ViewState&, const Canvas&) {
                      {"p90", 7},
                      {"p99", 7},
                      {"p99.9", 7},
-                     {"max", 7}});
+                     {"max", 7}},
+                    canvas);
   const v1::LatencyReport& report = sample.latency;
   page.head.push_back(table.Heading());
   const auto add = [&page, &table](const std::string& of, const v1::LatencySummary& latency,

@@ -13,6 +13,11 @@
 namespace bfly::control {
 namespace {
 
+// Together with the other columns just 80.
+constexpr uint32_t kRateColumns = 7;
+// The columns of the table with every count of packets and bytes to the last digit.
+constexpr uint32_t kWideColumns = 122;
+
 // Whether link `a` stands above link `b`. Equal links stand by their place.
 bool StandsAbove(const std::string& sort, const LinkSample& a, const LinkSample& b) {
   const auto key = [&sort](const LinkSample& link) -> std::tuple<double, double> {
@@ -29,6 +34,12 @@ bool StandsAbove(const std::string& sort, const LinkSample& a, const LinkSample&
   return key(a) != key(b) ? key(a) > key(b) : place(a) < place(b);
 }
 
+// "100Mbps" where it fits into its column, else as in the column bit/s: "12.5G".
+std::string ShortRate(uint64_t rate) {
+  const std::string exact = FormatRate(rate);
+  return exact.size() <= kRateColumns ? exact : Count(static_cast<double>(rate));
+}
+
 }  // namespace
 
 ViewPage DrawLinks(const Sample& sample, const ViewState& state, const Canvas& canvas) {
@@ -40,15 +51,16 @@ ViewPage DrawLinks(const Sample& sample, const ViewState& state, const Canvas& c
   std::partial_sort(
       links.begin(), links.begin() + static_cast<std::ptrdiff_t>(shown), links.end(),
       [&sort](const LinkSample* a, const LinkSample* b) { return StandsAbove(sort, *a, *b); });
-  std::vector<Column> columns = {{"link", 12, true}, {"to", 6, true}, {"pkts/s", 6}, {"bits/s", 6},
-                                 {"rate", 7},        {"busy", 6},     {"queued", 6}, {"peak", 5},
-                                 {"drop/s", 6},      {"drops", 6},    {"circ", 4}};
-  const bool wide = canvas.columns >= 106;
+  std::vector<Column> columns = {
+      {"link", 15, true},     {"to", 8, true}, {"pkt/s", 5}, {"bit/s", 5},
+      {"rate", kRateColumns}, {"busy", 6},     {"queue", 5}, {"peak", 5},
+      {"drp/s", 5},           {"drops", 5},    {"circ", 4}};
+  const bool wide = canvas.columns >= kWideColumns;
   if (wide) {
-    columns.push_back({"packets", 12});
-    columns.push_back({"bytes", 12});
+    columns.push_back({"packets", 20});
+    columns.push_back({"bytes", 20});
   }
-  const Table table(columns);
+  const Table table(columns, canvas);
   ViewPage page;
   page.head.push_back(table.Heading());
   for (size_t i = 0; i < shown; ++i) {
@@ -58,7 +70,7 @@ ViewPage DrawLinks(const Sample& sample, const ViewState& state, const Canvas& c
         absl::StrCat("r", link.next_row),
         Count(link.packets_per_second),
         Count(link.bits_per_second),
-        link.rate > 0 ? FormatRate(link.rate) : "none",
+        link.rate > 0 ? ShortRate(link.rate) : "none",
         Percent(link.utilisation),
         Count(link.queued),
         Count(link.peak),

@@ -49,7 +49,7 @@ std::string RowsText(const Sample& sample, uint32_t first, uint32_t last) {
 
 ViewPage DrawStage(const Sample& sample, uint32_t stage, const Canvas& canvas) {
   ViewPage page;
-  constexpr uint32_t kLabel = 14;
+  constexpr uint32_t kLabel = 16;
   page.head.push_back(
       {Span{absl::StrCat("stage ", stage, ": every link by row and port"), Ink::kBold}});
   const std::vector<float> heat = HeatOf(sample, stage);
@@ -61,7 +61,8 @@ ViewPage DrawStage(const Sample& sample, uint32_t stage, const Canvas& canvas) {
   const uint32_t rows = sample.shown_rows();
   for (uint32_t first = 0; first < rows; first += rows_in_line) {
     const uint32_t end = std::min(rows, first + rows_in_line);
-    ViewRow row{.line = PlainLine(Fitted("r" + RowsText(sample, first, end - 1), kLabel, true)),
+    ViewRow row{.line = PlainLine(
+                    Fitted("r" + RowsText(sample, first, end - 1), kLabel, true, canvas.utf8)),
                 .stage = stage};
     const std::vector<float> part(heat.begin() + size_t{first} * sample.ports,
                                   heat.begin() + size_t{end} * sample.ports);
@@ -84,7 +85,8 @@ ViewPage DrawOverview(const Sample& sample, const ViewState& state, const Canvas
                      {"load", 7},
                      {"queued", 6},
                      {"drop/s", 6},
-                     {"circ", 4}});
+                     {"circ", 4}},
+                    canvas);
   ViewPage page;
   page.head.push_back(table.Heading());
   const uint32_t taken = Width(page.head.front()) + 2;

@@ -9,7 +9,7 @@
 
 namespace bfly::control {
 
-ViewPage DrawPorts(const Sample& sample, const ViewState& state, const Canvas&) {
+ViewPage DrawPorts(const Sample& sample, const ViewState& state, const Canvas& canvas) {
   std::vector<const PortSample*> ports;
   for (const PortSample& port : sample.host_ports) ports.push_back(&port);
   const std::string sort = Views()[3].sorts.at(state.sort);
@@ -31,7 +31,8 @@ ViewPage DrawPorts(const Sample& sample, const ViewState& state, const Canvas&) 
                      {"tx/s", 6},
                      {"tx b/s", 6},
                      {"missed", 6},
-                     {"drops", 6}});
+                     {"drops", 6}},
+                    canvas);
   ViewPage page;
   page.head.push_back(table.Heading());
   for (const PortSample* const port : ports) {

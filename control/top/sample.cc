@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "control/rates/cost_since.h"
 #include "control/rates/counter_rates.h"
 #include "control/top/line.h"
@@ -86,6 +87,11 @@ void AddStages(Sample& sample) {
     };
     if (!stage.hottest || hotness(link) > hotness(sample.links[*stage.hottest])) stage.hottest = i;
   }
+}
+
+// Numbers from `count` on.
+void LeaveOut(uint32_t count, std::vector<uint32_t>& numbers) {
+  std::erase_if(numbers, [count](uint32_t number) { return number >= count; });
 }
 
 std::string RangesOf(const google::protobuf::RepeatedField<uint32_t>& numbers) {
@@ -171,6 +177,20 @@ std::optional<uint32_t> PlaceIn(const std::vector<uint32_t>& shown, uint32_t num
   return static_cast<uint32_t>(found - shown.begin());
 }
 
+absl::StatusOr<Part> PartOf(const v1::FabricStatus& fabric, Part part) {
+  for (const auto& [what, count, numbers] :
+       {std::tuple("stages", fabric.stages(), &part.stages),
+        std::tuple("rows", fabric.rows(), &part.rows),
+        std::tuple("ports", std::max(1u, fabric.ports()), &part.ports)}) {
+    if (numbers->empty()) continue;
+    LeaveOut(count, *numbers);
+    if (!numbers->empty()) continue;
+    return absl::OutOfRangeError(absl::StrCat("the fabric has none of the ", what,
+                                              " asked for; it has 0 to ", int64_t{count} - 1));
+  }
+  return part;
+}
+
 Sample MakeSample(const Answers& now, const Answers* before, const Part& part) {
   Sample sample;
   sample.loaded = now.fabric.loaded();
@@ -182,8 +202,8 @@ Sample MakeSample(const Answers& now, const Answers* before, const Part& part) {
   sample.stages = now.fabric.stages();
   sample.ports = std::max(1u, now.fabric.ports());
   sample.part = part;
-  std::erase_if(sample.part.rows, [&](uint32_t row) { return row >= sample.rows; });
-  std::erase_if(sample.part.stages, [&](uint32_t stage) { return stage >= sample.stages; });
+  LeaveOut(sample.rows, sample.part.rows);
+  LeaveOut(sample.stages, sample.part.stages);
   sample.time_ns = now.counters.time_ns();
   sample.every_link = now.every_link;
   std::optional<Counts> then;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "bfly/v1/circuits.pb.h"
 #include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/telemetry.pb.h"
@@ -33,6 +34,9 @@ struct Part {
   std::vector<uint32_t> rows;
   std::vector<uint32_t> ports;
 };
+
+// What the fabric has of the part. OutOfRange: it has none of the stages, rows or ports asked for.
+absl::StatusOr<Part> PartOf(const v1::FabricStatus& fabric, Part part);
 
 // Rates are means since the sample before, and 0 in the first one.
 struct LinkSample {
@@ -109,7 +113,8 @@ struct Sample {
   }
 };
 
-// `before` is null for the first sample. Answers about another fabric count as none.
+// `before` is null for the first sample. Answers about another fabric count as none. Of `part` the
+// fabric has something (PartOf).
 Sample MakeSample(const Answers& now, const Answers* before, const Part& part);
 
 // The heat of every link of a stage by row and port, of the shown rows alone.

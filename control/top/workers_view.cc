@@ -12,11 +12,16 @@
 namespace bfly::control {
 namespace {
 
+constexpr uint32_t kRowsColumns = 9;
+
 // What the table has no room for.
 std::string More(const WorkerSample& worker) {
   std::string text;
+  if (Width(worker.rows) > kRowsColumns) text = "rows " + worker.rows;
+  const char* between = text.empty() ? "cycles a hop: " : "; cycles a hop: ";
   for (const v1::StageCost& cost : worker.costs) {
-    absl::StrAppend(&text, text.empty() ? "cycles a hop: s" : ", s", cost.first_stage());
+    absl::StrAppend(&text, between, "s", cost.first_stage());
+    between = ", ";
     if (cost.stages() > 1) absl::StrAppend(&text, "-", cost.first_stage() + cost.stages() - 1);
     absl::StrAppendFormat(&text, " %.1f", cost.cycles_per_hop());
   }
@@ -32,7 +37,7 @@ std::string More(const WorkerSample& worker) {
 
 }  // namespace
 
-ViewPage DrawWorkers(const Sample& sample, const ViewState& state, const Canvas&) {
+ViewPage DrawWorkers(const Sample& sample, const ViewState& state, const Canvas& canvas) {
   std::vector<const WorkerSample*> workers;
   for (const WorkerSample& worker : sample.workers) workers.push_back(&worker);
   const std::string sort = Views()[2].sorts.at(state.sort);
@@ -47,13 +52,14 @@ ViewPage DrawWorkers(const Sample& sample, const ViewState& state, const Canvas&
   const Table table({{"plane", 7, true},
                      {"lcore", 5},
                      {"stages", 7, true},
-                     {"rows", 9, true},
+                     {"rows", kRowsColumns, true},
                      {"busy", 6},
                      {"idle", 6},
                      {"frames/s", 8},
                      {"cyc/hop", 7},
                      {"late p99", 8},
-                     {"late max", 8}});
+                     {"late max", 8}},
+                    canvas);
   ViewPage page;
   page.head.push_back(table.Heading());
   for (const WorkerSample* const worker : workers) {

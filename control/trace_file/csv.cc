@@ -16,8 +16,6 @@ namespace {
 constexpr int kMaxErrors = 20;
 constexpr uint32_t kMinFrameBytes = 64;
 constexpr uint32_t kMaxFrameBytes = 9018;
-// After the first packet; far below the largest number of nanoseconds in 64 bits.
-constexpr uint64_t kMaxSeconds = 1'000'000'000;
 // Doubles of such times have no fraction.
 constexpr double kLatestTime = 1e15;
 
@@ -65,8 +63,8 @@ class CsvReader {
     const TraceTime time = TimeOf(cells[0], seconds);
     if (trace_.empty()) first_second_ = time.seconds;
     const uint64_t after = time.seconds - std::min(time.seconds, first_second_);
-    if (after > kMaxSeconds) {
-      Wrong(line, "time: ", Trim(cells[0]), " is more than ", kMaxSeconds,
+    if (after > kMaxTraceSeconds) {
+      Wrong(line, "time: ", Trim(cells[0]), " is more than ", kMaxTraceSeconds,
             " seconds after the first packet");
       return;
     }

@@ -16,7 +16,9 @@ namespace {
 
 constexpr uint32_t kMinBytes = 64;
 constexpr uint32_t kMaxBytes = 9018;
-constexpr size_t kAddressBytes = 12;        // destination and source MAC address
+constexpr size_t kAddressBytes = 12;  // destination and source MAC address
+// From 1970 on. The number of its nanoseconds fits 64 bits.
+constexpr int64_t kLatestSecond = 9'000'000'000;
 constexpr size_t kMaxCsvBytes = 64u << 20;  // far more than the most packets take
 
 using File = std::unique_ptr<FILE, int (*)(FILE*)>;
@@ -29,10 +31,15 @@ bool IsCapture(const uint8_t* magic) {
   return std::find(std::begin(kMagics), std::end(kMagics), word) != std::end(kMagics);
 }
 
+// The classic format has 32 unsigned bits for the seconds, which libpcap reads as signed ones.
+int64_t SecondOf(const pcap_pkthdr& header, bool classic) {
+  return classic ? static_cast<uint32_t>(header.ts.tv_sec) : header.ts.tv_sec;
+}
+
 // Adds the frame to the trace, or counts it as foreign. The error says what is wrong with the
 // frame.
-absl::Status AddFrame(const pcap_pkthdr& header, const uint8_t* bytes, uint32_t rows,
-                      const std::string& where, TraceFile& file) {
+absl::Status AddFrame(const pcap_pkthdr& header, int64_t second, const uint8_t* bytes,
+                      uint32_t rows, const std::string& where, TraceFile& file) {
   const dataplane::MacAddress to = header.caplen >= kAddressBytes ? dataplane::LoadMac(bytes) : 0;
   const dataplane::MacAddress from =
       header.caplen >= kAddressBytes ? dataplane::LoadMac(bytes + 6) : 0;
@@ -55,9 +62,13 @@ absl::Status AddFrame(const pcap_pkthdr& header, const uint8_t* bytes, uint32_t 
     return absl::InvalidArgumentError(
         absl::StrCat(where, "a trace has at most ", kMaxTracePackets, " packets"));
   }
+  if (second < 0 || second > kLatestSecond) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, "time: ", second, " is not in 0..", kLatestSecond, " seconds"));
+  }
   if (header.len < kMinBytes) ++file.padded;
   // tv_usec holds nanoseconds, because the file was opened with that precision.
-  file.trace.push_back({.nanoseconds = static_cast<uint64_t>(header.ts.tv_sec) * 1'000'000'000 +
+  file.trace.push_back({.nanoseconds = static_cast<uint64_t>(second) * 1'000'000'000 +
                                        static_cast<uint64_t>(header.ts.tv_usec),
                         .row = row,
                         .destination = destination,
@@ -79,14 +90,20 @@ absl::StatusOr<TraceFile> ReadCapture(File stream, uint32_t rows, const std::str
         absl::StrCat(path, ": its frames are not Ethernet but ",
                      pcap_datalink_val_to_name(pcap_datalink(capture.get()))));
   }
+  const bool classic = pcap_major_version(capture.get()) != 1;  // pcapng has version 1
   TraceFile file;
   pcap_pkthdr* header = nullptr;
   const uint8_t* bytes = nullptr;
   int read = 0;
+  uint64_t latest = 0, latest_packet = 0;
   for (uint64_t packet = 1; (read = pcap_next_ex(capture.get(), &header, &bytes)) == 1; ++packet) {
-    const absl::Status status =
-        AddFrame(*header, bytes, rows, absl::StrCat(path, ": packet ", packet, ": "), file);
+    const absl::Status status = AddFrame(*header, SecondOf(*header, classic), bytes, rows,
+                                         absl::StrCat(path, ": packet ", packet, ": "), file);
     if (!status.ok()) return status;
+    if (!file.trace.empty() && file.trace.back().nanoseconds > latest) {
+      latest = file.trace.back().nanoseconds;
+      latest_packet = packet;
+    }
   }
   if (read == PCAP_ERROR) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", pcap_geterr(capture.get())));
@@ -100,6 +117,11 @@ absl::StatusOr<TraceFile> ReadCapture(File stream, uint32_t rows, const std::str
   std::stable_sort(file.trace.begin(), file.trace.end(),
                    [](const auto& a, const auto& b) { return a.nanoseconds < b.nanoseconds; });
   const uint64_t first = file.trace.front().nanoseconds;
+  if (latest - first > kMaxTraceSeconds * 1'000'000'000) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": packet ", latest_packet,
+                                                   ": time: more than ", kMaxTraceSeconds,
+                                                   " seconds after the first packet"));
+  }
   for (dataplane::TracePacket& packet : file.trace) packet.nanoseconds -= first;
   return file;
 }
@@ -115,9 +137,14 @@ absl::StatusOr<TraceFile> ReadTraceFile(const std::string& path, uint32_t rows) 
   uint8_t magic[4] = {};
   const size_t got = std::fread(magic, 1, sizeof(magic), stream.get());
   if (std::ferror(stream.get())) return absl::InvalidArgumentError(failed("read"));
-  std::rewind(stream.get());
-  if (got == sizeof(magic) && IsCapture(magic)) return ReadCapture(std::move(stream), rows, path);
-  std::string text;
+  if (got == sizeof(magic) && IsCapture(magic)) {
+    if (std::fseek(stream.get(), 0, SEEK_SET) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": a capture is read from a file, not from a pipe; write it to a file first"));
+    }
+    return ReadCapture(std::move(stream), rows, path);
+  }
+  std::string text(reinterpret_cast<const char*>(magic), got);
   char block[1 << 16];
   while (const size_t n = std::fread(block, 1, sizeof(block), stream.get())) {
     text.append(block, n);

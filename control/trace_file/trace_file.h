@@ -12,6 +12,8 @@
 namespace bfly::control {
 
 inline constexpr size_t kMaxTracePackets = 1'000'000;
+// From the first packet to the last; far below the largest number of nanoseconds in 64 bits.
+inline constexpr uint64_t kMaxTraceSeconds = 1'000'000'000;
 
 // The packets of a trace, with times relative to the first packet.
 struct TraceFile {
@@ -29,8 +31,8 @@ absl::StatusOr<TraceFile> TraceFromCsv(absl::string_view text, uint32_t rows,
 
 // Reads a capture file (pcap or pcapng) of Ethernet frames with libpcap: a frame from
 // 02:bf:00:RR:RR:RR to 02:bf:00:SS:SS:SS goes from row RRRRRR to row SSSSSS. Reads any other file
-// as CSV. NotFound: the file cannot be opened. InvalidArgument names the wrong line or packet, such
-// as one with a row outside the network.
+// as CSV, also from a pipe. NotFound: the file cannot be opened. InvalidArgument names the wrong
+// line or packet, such as one with a row outside the network.
 absl::StatusOr<TraceFile> ReadTraceFile(const std::string& path, uint32_t rows);
 
 }  // namespace bfly::control

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "bfly/v1/capture.grpc.pb.h"
 #include "tests/control/service_fixture.h"
 
@@ -78,8 +80,8 @@ bool WriteFrame(Writer& writer, const std::string& plane, uint64_t time_ns) {
 
 class CapturesOfTwoPlanes : public testing::Test {
  protected:
-  // Reads a capture to its end.
-  absl::Status Capture(CaptureBody of_dp0, CaptureBody of_dp1) {
+  // Loads a fabric over two data planes, and serves captures of it.
+  absl::Status Serve(CaptureBody of_dp0, CaptureBody of_dp1) {
     dp0_ = std::make_unique<CapturingPlane>(directory_.path(), "dp0", board_, std::move(of_dp0));
     dp1_ = std::make_unique<CapturingPlane>(directory_.path(), "dp1", board_, std::move(of_dp1));
     controller_ = std::make_unique<TestController>(directory_.path());
@@ -94,18 +96,26 @@ class CapturesOfTwoPlanes : public testing::Test {
     service_ = std::make_unique<CapturesService>(controller, *schedules_, AgentCaller(), *desk_);
     const std::string address = SocketAddress(directory_.path(), "captures");
     server_ = MustStart(address, {service_.get()});
-    const auto stub =
-        v1::Captures::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    stub_ = v1::Captures::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    return absl::OkStatus();
+  }
+
+  // Reads a capture to its end.
+  absl::Status Capture(CaptureBody of_dp0, CaptureBody of_dp1) {
+    if (absl::Status status = Serve(std::move(of_dp0), std::move(of_dp1)); !status.ok()) {
+      return status;
+    }
     grpc::ClientContext context;
     SetDeadline(context);
     v1::CaptureRequest request;
     request.add_links();
-    const auto stream = stub->Capture(&context, request);
+    const auto stream = stub_->Capture(&context, request);
     for (v1::CaptureBatch batch; stream->Read(&batch);) got_.push_back(batch);
     const absl::Status end = FromGrpc(stream->Finish());
-    EXPECT_TRUE(Eventually([&] { return controller.resources().captures.in_use() == 0; }));
+    EXPECT_TRUE(Eventually([&] { return captures() == 0; }));
     return end;
   }
+  uint64_t captures() { return controller_->controller().resources().captures.in_use(); }
 
   TemporaryFolder directory_;
   FakeBoard board_;
@@ -115,6 +125,7 @@ class CapturesOfTwoPlanes : public testing::Test {
   std::unique_ptr<CallDesk> desk_;
   std::unique_ptr<CapturesService> service_;
   std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<v1::Captures::Stub> stub_;
   std::vector<v1::CaptureBatch> got_;
 };
 
@@ -147,6 +158,69 @@ TEST_F(CapturesOfTwoPlanes, BeginBeforeAnyFrameComes) {
   }
   EXPECT_EQ(of_dp0, (std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(of_dp1, std::vector<uint64_t>{100});
+}
+
+// The transport holds far less than what these data planes send.
+CaptureBody FramesWithoutEnd(const std::string& plane) {
+  return [plane](grpc::ServerContext&, Writer& writer) {
+    WriteBegan(writer, plane);
+    v1::CaptureBatch batch;
+    batch.set_data_plane(plane);
+    batch.add_frames()->mutable_data()->assign(512 << 10, 'x');
+    while (writer.Write(batch)) {
+    }
+    return grpc::Status::CANCELLED;
+  };
+}
+
+TEST_F(CapturesOfTwoPlanes, GiveTheirPlaceBackAfterTheirTimeThoughNobodyReads) {
+  const absl::Status served = Serve(FramesWithoutEnd("dp0"), FramesWithoutEnd("dp1"));
+  ASSERT_TRUE(served.ok()) << served;
+  grpc::ClientContext context;
+  v1::CaptureRequest request;
+  request.add_links();
+  request.set_max_seconds(1);
+  const auto stream = stub_->Capture(&context, request);
+  ASSERT_TRUE(Eventually([&] { return captures() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return captures() == 0; }));
+  context.TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+// Each has a connection of its own: one connection has one window for all of its streams.
+TEST_F(CapturesOfTwoPlanes, ThatNobodyReadsMakeRoomForAnotherOnceAllPlacesAreTaken) {
+  const absl::Status served = Serve(FramesWithoutEnd("dp0"), FramesWithoutEnd("dp1"));
+  ASSERT_TRUE(served.ok()) << served;
+  struct Client {
+    std::unique_ptr<v1::Captures::Stub> stub;
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::CaptureBatch>> stream;
+  };
+  v1::CaptureRequest request;
+  request.add_links();
+  request.set_max_seconds(3600);
+  const auto begin = [&](Client& client) {
+    grpc::ChannelArguments own;
+    own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    client.stub = v1::Captures::NewStub(grpc::CreateCustomChannel(
+        SocketAddress(directory_.path(), "captures"), grpc::InsecureChannelCredentials(), own));
+    client.stream = client.stub->Capture(&client.context, request);
+  };
+  std::array<Client, 8> unread;
+  for (Client& client : unread) begin(client);
+  ASSERT_TRUE(Eventually([&] { return captures() == 8; }));
+  ASSERT_TRUE(Eventually([&] { return captures() < 8; }));
+  Client ninth;
+  begin(ninth);
+  v1::CaptureBatch batch;
+  EXPECT_TRUE(ninth.stream->Read(&batch));
+  EXPECT_TRUE(batch.began());
+  ninth.context.TryCancel();
+  ninth.stream->Finish();
+  for (Client& client : unread) {
+    client.context.TryCancel();
+    client.stream->Finish();
+  }
 }
 
 TEST_F(CapturesOfTwoPlanes, EndWithTheErrorOfAPlaneThatDoesNotBegin) {

@@ -2,6 +2,8 @@
 """bfly trace over links whose delays and rates are known: every time is that which a person works out by hand."""
 
 import json
+import signal
+import time
 import unittest
 
 import fabric
@@ -125,6 +127,26 @@ class TraceTest(unittest.TestCase):
             self.assertEqual(process.popen.wait(lab.PATIENCE), 1)
             self.assertIn("2 of 5 frames went from row 5 to row 9 in the time", process.text())
             self.assertEqual(process.text().count('"left"'), 2)
+            net.down()
+
+    def test_what_was_seen_is_shown_when_the_fabric_ends(self):
+        with self.fabric() as net:
+            process = self.trace(net, "5 -> 9", "--count", "5")
+            net.bfly("traffic", "start", "--rows", "5", "--to", "9", "--rate", "10", "--packets", "2")
+            net.settled(lambda counters: counters["conservation"]["delivered"] == 2)
+            time.sleep(1)  # copies are taken every 5 ms
+            net.down()
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 1)
+            self.assertEqual(process.text().count('"left"'), 2)
+            self.assertNotIn("in the time", process.text())
+
+    def test_ctrl_c(self):
+        with self.fabric() as net:
+            process = self.trace(net, "5 -> 9")
+            process.popen.send_signal(signal.SIGINT)
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 1)
+            self.assertIn("no frame went from row 5 to row 9 before the interrupt", process.text())
+            self.assertNotIn("--seconds", process.text())
             net.down()
 
     def test_a_frame_that_does_not_arrive(self):

@@ -66,16 +66,33 @@ TEST(MissedLine, NamesThePortsThatMissedFrames) {
 
 TEST(TopLinks, AreOrderedByCircuitsThenRateThenPackets) {
   v1::Counters before, now;
-  now.set_monotonic_ns(kSecond);
+  before.set_monotonic_ns(kSecond);
+  now.set_monotonic_ns(2 * kSecond);
   AddLink(before, 0, 0, 0, 1, 500);
   AddLink(now, 0, 0, 0, 1, 500);   // one circuit, silent now
   AddLink(now, 1, 0, 0, 1, 200);   // one circuit, 200 a second
   AddLink(now, 1, 1, 1, 2, 10);    // two circuits
   AddLink(now, 1, 2, 0, 0, 9000);  // no circuit
-  EXPECT_THAT(TopLinks(now, &before, 3),
+  EXPECT_THAT(TopLinks(now, &before, true, 3),
               ElementsAre("s1 r1 p1 -> r0: 2 circuits, 10 packets/s, 10 packets",
                           "s1 r0 p0 -> r0: 1 circuit, 200 packets/s, 200 packets",
                           "s0 r0 p0 -> r0: 1 circuit, 0 packets/s, 500 packets"));
+}
+
+// With --top a picture has the fullest links alone, so a link comes with a count that grew over
+// many pictures.
+TEST(TopLinks, OfPicturesWithTheFullestAloneHaveNoRateAtFirst) {
+  v1::Counters before, now;
+  before.set_monotonic_ns(kSecond);
+  now.set_monotonic_ns(2 * kSecond);
+  AddLink(before, 0, 0, 0, 1, 900'000);
+  AddLink(now, 0, 0, 0, 1, 900'300);
+  AddLink(now, 0, 1, 0, 1, 1'000'100);  // 100 more, and it was not among the fullest
+  EXPECT_THAT(TopLinks(now, &before, false, 2),
+              ElementsAre("s0 r0 p0 -> r0: 1 circuit, 300 packets/s, 900k packets",
+                          "s0 r1 p0 -> r1: 1 circuit, 1.00M packets"));
+  EXPECT_THAT(TopLinks(now, nullptr, true, 1),
+              ElementsAre("s0 r1 p0 -> r1: 1 circuit, 1.00M packets"));
 }
 
 TEST(ConservationLine, SaysSoWhenTheAccountDoesNotBalance) {

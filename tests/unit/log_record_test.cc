@@ -22,6 +22,13 @@ TEST(LogRecord, IsALineOfJson) {
   EXPECT_EQ(LevelOfName("loud"), std::nullopt);
 }
 
+TEST(LogRecord, AFieldDoesNotTakeTheNameOfTheProgramThatLogs) {
+  EXPECT_EQ(JsonLine({.text = "begun", .event = "program", .fields = {{"program", "greedy"}}},
+                     "bfly-controller", 0),
+            R"({"time":"1970-01-01T00:00:00.000000Z","level":"info","program":"bfly-controller",)"
+            R"("event":"program","text":"begun","program_program":"greedy"})");
+}
+
 TEST(LogRecord, IsFieldsOfTheJournal) {
   const LogRecord record = {.level = LogLevel::kError,
                             .text = "it ends",

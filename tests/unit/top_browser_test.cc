@@ -11,6 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
@@ -230,6 +231,53 @@ TEST(TopWorkers, AreBusyIdleAndBehind) {
   browser.Take(sample);
   EXPECT_EQ(Shown(browser)[4],
             "dp0         1 0-2     all        25.0%  75.0%    1.50M    12.3  1.50 us  2.50 ms");
+}
+
+TEST(TopLinks, OfALargeNetworkHaveWholeNamesAndCounts) {
+  Answers now = TopAnswers(1 << 20, 20, 10);
+  AddTopRate(now, "15", "", "12500Mbps");
+  v1::LinkCounters& link = AddTopLink(now, 15, 65'535, 1, 10'000'000'000);
+  link.set_next_row((1 << 20) - 1);
+  link.set_bytes(1'000'000'000'000);
+  Browser browser(*FindView("links"), {});
+  browser.Take(MakeSample(now, nullptr, {}));
+  const std::string narrow = Shown(browser)[4];
+  EXPECT_THAT(narrow, StartsWith("s15 r65535 p1   r1048575 "));
+  EXPECT_THAT(narrow, HasSubstr(" 12.5G "));
+  EXPECT_EQ(Width(narrow), 80u);
+  const std::string wide = Shown(browser, {.columns = 122, .lines = 24})[4];
+  EXPECT_THAT(wide, EndsWith("          10000000000        1000000000000"));
+}
+
+TEST(TopWorkers, RowsThatDoNotFitAreMarkedAndStandBelow) {
+  Sample sample = BusySample();
+  WorkerSample worker;
+  worker.data_plane = "dp0";
+  worker.stages = "0-2";
+  worker.rows = "32768-65535";
+  worker.ring_capacity = 8;
+  sample.workers = {worker};
+  Browser browser(*FindView("workers"), {});
+  browser.Take(sample);
+  EXPECT_THAT(Shown(browser)[4], HasSubstr(" 32768-65\u2026 "));
+  EXPECT_EQ(Shown(browser)[5], "  rows 32768-65535; fullest ring 0 of 8, peak 0");
+  EXPECT_THAT(Shown(browser, {.columns = 80, .lines = 24, .utf8 = false})[4],
+              HasSubstr(" 32768-65> "));
+}
+
+TEST(TopCircuits, RowsThatDoNotFitAreLeftOutWhole) {
+  Sample sample = BusySample();
+  v1::Circuit circuit;
+  for (uint32_t row = 10'000; row < 10'040; ++row) circuit.add_rows(row);
+  sample.circuits = {circuit};
+  Browser browser(*FindView("circuits"), {});
+  browser.Take(sample);
+  EXPECT_THAT(Shown(browser)[5], HasSubstr(" 10000 10001 10002 10003 \u2026"));
+  EXPECT_EQ(Width(Shown(browser)[5]), 80u);
+  // 80 columns of 130: thirteen rows, the blanks between them and the mark.
+  EXPECT_THAT(Shown(browser, {.columns = 130, .lines = 24})[5], HasSubstr(" 10012 \u2026"));
+  EXPECT_THAT(Shown(browser, {.columns = 300, .lines = 24, .utf8 = false})[5],
+              HasSubstr(" 10038 10039 "));
 }
 
 TEST(TopCircuits, BrokenOnesStandFirstThenThoseWithTheFullestLinks) {

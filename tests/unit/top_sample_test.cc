@@ -98,6 +98,17 @@ TEST(TopSample, APartHasItsOwnStagesAndRowsAlone) {
   EXPECT_THAT(HeatOf(sample, 2), SizeIs(4));
 }
 
+TEST(TopSample, APartIsWhatTheFabricHasOfItAndNeverAllForNone) {
+  const v1::FabricStatus fabric = TopAnswers(8, 3, 1).fabric;
+  const auto some = PartOf(fabric, {.stages = {2, 3}, .rows = {7, 8, 100}, .ports = {}});
+  ASSERT_TRUE(some.ok()) << some.status();
+  EXPECT_THAT(some->stages, ElementsAre(2));
+  EXPECT_THAT(some->rows, ElementsAre(7));
+  EXPECT_THAT(some->ports, IsEmpty());
+  const auto none = PartOf(fabric, {.stages = {}, .rows = {100}, .ports = {}});
+  EXPECT_EQ(none.status().message(), "the fabric has none of the rows asked for; it has 0 to 7");
+}
+
 TEST(TopSample, LinksOutsideTheNetworkAreLeftOut) {
   Answers now = TopAnswers(4, 2, 1);
   AddTopLink(now, 2, 0, 0, 1);

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace bfly::control {
@@ -166,6 +169,85 @@ TEST_F(TraceFileTest, AWrongCaptureIsRefusedWithThePacket) {
   const auto cut = ReadTraceFile(path_, 8);
   EXPECT_EQ(cut.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(cut.status().message()), HasSubstr(path_ + ": truncated"));
+}
+
+TEST_F(TraceFileTest, ACaptureIsAsLongAsATraceMayBe) {
+  const std::vector<uint8_t> one = RowAddress(0, 1), two = RowAddress(0, 2), all(6, 0xff);
+  WriteCapture({{5, 0, one, two, 64}, {1'000'000'005, 0, one, two, 64}});
+  EXPECT_EQ(Of(ReadTraceFile(path_, 8).value().trace),
+            (Packets{{0, 2, 1, 64}, {1'000'000'000'000'000'000, 2, 1, 64}}));
+  WriteCapture({{5, 0, one, two, 64}, {5, 1, all, two, 64}, {1'000'000'005, 1, one, two, 64}});
+  EXPECT_EQ(std::string(ReadTraceFile(path_, 8).status().message()),
+            path_ + ": packet 3: time: more than 1000000000 seconds after the first packet");
+}
+
+// The blocks of pcapng for one frame from row 2 to row 1, with times in whole seconds.
+std::string PcapngOfOneFrame(uint64_t seconds) {
+  const uint32_t words[] = {0x0a0d0d0a,
+                            28,
+                            0x1a2b3c4d,
+                            1,
+                            0xffffffff,
+                            0xffffffff,
+                            28,  // section
+                            1,
+                            32,
+                            1,
+                            65'535,
+                            0x00010009,
+                            0,
+                            0,
+                            32,  // Ethernet, if_tsresol 0
+                            6,
+                            48,
+                            0,
+                            static_cast<uint32_t>(seconds >> 32),
+                            static_cast<uint32_t>(seconds),
+                            14,
+                            64,
+                            0x0000bf02,
+                            0xbf020100,
+                            0x02000000,
+                            0,
+                            48};
+  return {reinterpret_cast<const char*>(words), sizeof(words)};
+}
+
+TEST_F(TraceFileTest, ATimeWhoseNanosecondsDoNotFitIsRefused) {
+  std::ofstream(path_) << PcapngOfOneFrame(1'753'000'000);
+  EXPECT_EQ(Of(ReadTraceFile(path_, 8).value().trace), (Packets{{0, 2, 1, 64}}));
+  std::ofstream(path_) << PcapngOfOneFrame(20'000'000'000);
+  EXPECT_EQ(std::string(ReadTraceFile(path_, 8).status().message()),
+            path_ + ": packet 1: time: 20000000000 is not in 0..9000000000 seconds");
+  std::ofstream(path_) << PcapngOfOneFrame(static_cast<uint64_t>(-100));
+  EXPECT_EQ(std::string(ReadTraceFile(path_, 8).status().message()),
+            path_ + ": packet 1: time: -100 is not in 0..9000000000 seconds");
+}
+
+// The classic format has 32 bits for the seconds: they end in 2106.
+TEST_F(TraceFileTest, ACaptureGoesOnThroughTheYear2038) {
+  const std::vector<uint8_t> one = RowAddress(0, 1), two = RowAddress(0, 2);
+  WriteCapture({{2'147'483'647, 0, one, two, 64}, {2'147'483'648, 0, one, two, 64}});
+  EXPECT_EQ(Of(ReadTraceFile(path_, 8).value().trace),
+            (Packets{{0, 2, 1, 64}, {1'000'000'000, 2, 1, 64}}));
+}
+
+TEST_F(TraceFileTest, APipeGivesTheSameAsAFileOrIsRefused) {
+  const std::string pipe = path_ + ".pipe";
+  const auto read = [&pipe](const std::string& bytes) {
+    EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(pipe) << bytes; });
+    auto file = ReadTraceFile(pipe, 8);
+    writer.join();
+    std::remove(pipe.c_str());
+    return file;
+  };
+  EXPECT_EQ(Of(read("100.00,0,1,64\n100.50,7,2,65\n").value().trace),
+            (Packets{{0, 0, 1, 64}, {500'000'000, 7, 2, 65}}));
+  EXPECT_EQ(Of(read("0,0,1,64\n1,7,2,65").value().trace),
+            (Packets{{0, 0, 1, 64}, {1'000'000'000, 7, 2, 65}}));
+  EXPECT_THAT(std::string(read(PcapngOfOneFrame(1)).status().message()),
+              HasSubstr("not from a pipe; write it to a file first"));
 }
 
 TEST_F(TraceFileTest, AnyOtherFileIsCsvAndOneThatIsNotThereIsNamed) {
