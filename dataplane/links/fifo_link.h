@@ -3,7 +3,8 @@
 // as the packet comes, also if the packet has to wait: D = max(free, arrival) + work (link_time.h).
 // The link keeps a list of its packets. When a caller first asks which packets wait (WaitingAt),
 // the link finds that out from the list. From then on it counts the waiting packets, and the list
-// holds only these. A packet that leaves before a caller can ask need not be in the list (Send).
+// holds only these, until a packet finds the link free: the list then begins anew with it. A packet
+// that leaves before a caller can ask need not be in the list (Send).
 #pragma once
 
 #include <algorithm>
@@ -32,9 +33,11 @@ class FifoLink {
 
   // A packet comes at tick `arrival`. Returns the first tick that is not before it leaves.
   uint64_t Add(uint64_t arrival, LinkTime work, uint32_t entry, Store& store) {
+    if (counts_ != 0 && free() <= AtTick(arrival)) [[unlikely]]
+      StopCounting();
     List(entry, store);
     if (counts_ != 0) [[unlikely]]
-      CountAdded(AtTick(arrival), entry);
+      CountAdded(entry);
     const Sending sending = SendingOf(arrival, work);
     Send(sending);
     return sending.departure();
@@ -77,7 +80,7 @@ class FifoLink {
   }
   // Whether the link counts the packets that wait.
   bool counts() const { return counts_ != 0; }
-  // To be called when no packet is on the link.
+  // To be called when no packet waits. The packets on the link leave the list.
   void StopCounting() { first_ = waiting_ = next_ = counts_ = 0; }
 
   // How many packets wait at `now`. A packet whose sending begins at `now` does not wait.
@@ -96,7 +99,7 @@ class FifoLink {
   void Forget(uint32_t entry, Store& store, const Work& work) {
     if (entry == next_) [[unlikely]]
       BeginNext(store, work);
-    first_ = store.at(entry).next;
+    if (entry == first_) first_ = store.at(entry).next;
   }
 
   // After WaitingAt: the packets that wait, the next one first, as a list by `next` of `count`
@@ -112,13 +115,11 @@ class FifoLink {
   }
 
  private:
-  void CountAdded(LinkTime now, uint32_t entry) {
-    if (free() <= now) {
-      waiting_ = next_ = 0;  // all packets before this one have left
-    } else if (waiting_++ == 0) {
-      next_ = entry;
-      begins_ = free();
-    }
+  // Counts a packet that comes before the link is free.
+  void CountAdded(uint32_t entry) {
+    if (waiting_++ != 0) return;
+    next_ = entry;
+    begins_ = free();
   }
 
   // Works back from the time at which the link is free, as if it had sent all listed packets

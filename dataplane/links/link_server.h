@@ -81,6 +81,8 @@ class LinkServer {
   template <typename Work>
   void ChangeDiscipline(Discipline from, Discipline to, LinkTime now, Store& store,
                         const Work& work) {
+    // A packet may still be sent that came when the link was not shared.
+    const LinkTime start = std::max(now, waiting_ == 0 ? link_.free() : link_.last());
     uint32_t order = 0;  // a heap where all keys are equal: its order is the order of arrival
     while (waiting_ > 0) {
       const uint32_t entry = TakeNext(from, store);
@@ -89,7 +91,7 @@ class LinkServer {
     }
     if (from == Discipline::kProcessorSharing) {
       link_ = Sharing();
-      link_.Send(now, 0);
+      link_.Send(start, 0);
     }
     while (order != 0) {
       const uint32_t entry = order;
@@ -99,9 +101,16 @@ class LinkServer {
   }
 
   // Changes the rate at `now`, after Advance was called with the limit `now`: a packet that took
-  // the time `before` to send takes `after`. Only under processor sharing.
-  void ChangeRate(LinkTime now, LinkTime before, LinkTime after, Store& store) {
+  // the time `before` to send takes `after`. Sending an entry from its beginning takes
+  // work_of(entry). Only under processor sharing.
+  template <typename Work>
+  void ChangeRate(LinkTime now, LinkTime before, LinkTime after, Store& store,
+                  const Work& work_of) {
     if (waiting_ == 0) return;
+    if (before == 0) {  // no part of a packet has been sent yet
+      constexpr auto kShared = Discipline::kProcessorSharing;
+      return ChangeDiscipline(kShared, kShared, now, store, work_of);
+    }
     const long double factor = static_cast<long double>(after) / static_cast<long double>(before);
     SetEndOfOnly(store);
     const LinkTime sent = link_.ShareUntil(now, waiting_), start = link_.last();

@@ -24,11 +24,11 @@ void DelayHistogram::Merge(const DelayHistogram& other) {
   }
 }
 
-uint64_t DelayHistogram::UpperEnd(size_t bucket) {
+uint64_t DelayHistogram::LowerEnd(size_t bucket) {
   const size_t group = bucket >> kSubBits;
   if (group == 0) return bucket;
   const uint64_t low = (bucket & ((1u << kSubBits) - 1)) + (1u << kSubBits);
-  return ((low + 1) << (group - 1)) - 1;
+  return low << (group - 1);
 }
 
 uint64_t DelayHistogram::Quantile(double fraction) const {
@@ -39,9 +39,9 @@ uint64_t DelayHistogram::Quantile(double fraction) const {
   uint64_t seen = 0;
   for (size_t bucket = 0; bucket < counts_.size(); ++bucket) {
     seen += counts_[bucket];
-    if (seen >= wanted && seen > 0) return UpperEnd(first_ + bucket);
+    if (seen >= wanted && seen > 0) return LowerEnd(first_ + bucket);
   }
-  return UpperEnd(first_ + counts_.size() - 1);
+  return LowerEnd(first_ + counts_.size() - 1);
 }
 
 }  // namespace bfly::dataplane

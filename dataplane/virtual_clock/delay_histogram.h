@@ -24,8 +24,10 @@ class DelayHistogram {
 
   size_t bytes() const { return counts_.size() * sizeof(counts_[0]); }
 
-  // The smallest bucket value that at least `fraction` of the values do not exceed; 0 if there are
-  // no values.
+  // The smallest value of the first bucket that, with the buckets before it, has at least
+  // `fraction` of the values; 0 if there are no values. It is never above the quantile, less than
+  // one part in 2^kSubBits below it, and equal to it if the quantile has at most kSubBits + 1
+  // significant bits.
   uint64_t Quantile(double fraction) const;
 
   static constexpr int kSubBits = 7;
@@ -36,8 +38,8 @@ class DelayHistogram {
   }
 
  private:
-  // The largest value of a bucket.
-  static uint64_t UpperEnd(size_t bucket);
+  // The smallest value of a bucket.
+  static uint64_t LowerEnd(size_t bucket);
   // Makes room for the bucket and the other buckets of its width.
   void Cover(size_t bucket);
 

@@ -99,6 +99,32 @@ TEST_F(LinksServiceTest, WrongChangesNameTheirFieldsAndChangeNothing) {
   for (const std::string& line : board_.TakeLog()) EXPECT_NE(line.rfind("links", 0), 0u) << line;
 }
 
+TEST_F(LinksServiceTest, AChangeOfAllLinksMakesRoomForFurtherChanges) {
+  auto dp0 = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/false, 256)).ok());
+  // Each of 16 stages with each of 256 rows: as many rectangles as there may be.
+  const auto listed = [](int numbers) {
+    std::string text = "0";
+    for (int number = 1; number < numbers; ++number) text += "," + std::to_string(number);
+    return text;
+  };
+  ASSERT_TRUE(Set(controller, "s" + listed(16) + " r" + listed(256), "1Mbps").ok());
+  EXPECT_THAT(std::string(Set(controller, "s1 p1", "2Mbps").status().message()),
+              HasSubstr("names 4097 rectangles of stages and rows (allowed: 4096)"));
+  v1::SetLinksRequest request;
+  v1::LinkOverride& all = *request.add_changes();
+  all.set_rate("3Mbps");
+  all.set_delay("0s");
+  all.set_queue_limit(0);
+  all.set_discipline(v1::LinkPolicy::FIFO);
+  all.set_loss(0);
+  const auto set = Call(*controller.fabric, &v1::Fabric::Stub::SetLinks, request);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_TRUE(Set(controller, "s1 p1", "2Mbps").ok());
+  EXPECT_EQ(dp0->host().held(true).link_changes.size(), 2);
+}
+
 TEST_F(LinksServiceTest, OfTwoControllersOnlyThePrimaryMay) {
   auto dp0 = Agent("dp0");
   TestController controller(directory_.path());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIFO links whose settings change while packets wait, against Lindley's recursion: a packet whose
 // sending begins at or before the change is sent by the old settings, every other one by the new.
-// One tick is a nanosecond here.
+// Links that are shared for a while, counted by hand. One tick is a nanosecond here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -219,6 +219,100 @@ TEST(TimedLinks, CeaseToCountWhoWaitsWhenTheirPacketsHaveLeft) {
   }
   links.EnterLast(batch.data(), of.data(), 16, 6000, ledger);
   EXPECT_EQ(links.Release(6000, out, 20, ledger), 16);
+}
+
+// A link that has a delay and much to do is seldom empty.
+TEST(TimedLinks, CeaseToCountWhoWaitsWhenAPacketFindsTheLinkFree) {
+  const auto table = [](uint64_t delay) {
+    return ShapeTable(
+        {.base = {.bits_per_second = 8'000'000'000, .delay_ns = delay, .queue_limit = 4},
+         .rules = {}},
+        0, kFourLinks / 2, 2, kTicksPerSecond);
+  };
+  const ShapeTable before = table(1000), after = table(2000);
+  for (const bool changes : {false, true}) {
+    PacketStore store(8 * sizeof(StoredPacket));  // seven packets
+    LinkCold cold[kFourLinks];
+    TimedLinks links(kFourLinks, 0, &store, cold, 1);
+    links.SetTable(&before, 0);
+    Ledger ledger;
+    Descriptor out[20];
+    // Link 0 counts because its queue is full, or because its settings change while packets wait.
+    for (uint32_t i = 0; i < (changes ? 5 : 6); ++i) {
+      links.Enter(Packet({1000, 0, 100}, i), 0, ledger);
+    }
+    EXPECT_EQ(cold[0].queue_full.load(), changes ? 0u : 1u);
+    if (changes) links.SetTable(&after, 1050);
+    // The five have left the link at 1500, and one of them at least is on the wire until 2500.
+    links.Enter(Packet({1600, 0, 100}, 6), 0, ledger);
+    EXPECT_EQ(links.Release(2500, out, 20, ledger), changes ? 1 : 5);
+    // More packets than the store has room for.
+    std::vector<Descriptor> batch;
+    std::vector<uint32_t> of;
+    for (uint32_t i = 0; i < 12; ++i) {
+      of.push_back(1 + i % 3);
+      batch.push_back(Packet({2600, of.back(), 100}, 10 + i));
+    }
+    links.EnterLast(batch.data(), of.data(), 12, 9000, ledger);
+    EXPECT_EQ(links.Release(9000, out, 20, ledger), changes ? 17 : 13);
+    EXPECT_EQ(ledger.dropped_total(), changes ? 0u : 1u);
+  }
+}
+
+// One link at 8 Mbit/s: 100 bytes take 100,000 ns. A packet is sent from 1,000 to 101,000.
+struct SlowLink {
+  SlowLink() { Change(Discipline::kFifo, 8'000'000, 0); }
+  void Change(Discipline discipline, uint64_t rate, uint64_t now) {
+    tables.push_back(std::make_unique<ShapeTable>(
+        LinkPlan{.base = {.bits_per_second = rate, .discipline = discipline}, .rules = {}}, 0, 1, 1,
+        kTicksPerSecond));
+    links.SetTable(tables.back().get(), now);
+  }
+  void Enter(uint64_t arrival, uint32_t id) {
+    links.Enter(Packet({arrival, 0, 100}, id), 0, ledger);
+  }
+  // When each packet has arrived, by id.
+  std::map<uint32_t, uint64_t> Arrived() {
+    std::map<uint32_t, uint64_t> arrived;
+    Descriptor out[8];
+    const int count = links.Release(UINT64_MAX / 2, out, 8, ledger);
+    for (int i = 0; i < count; ++i) arrived[out[i].row] = out[i].arrival;
+    return arrived;
+  }
+
+  PacketStore store{1 << 20};
+  LinkCold cold[1];
+  TimedLinks links{1, 0, &store, cold, 1};
+  Ledger ledger;
+  std::vector<std::unique_ptr<ShapeTable>> tables;
+};
+
+using ArrivalById = std::map<uint32_t, uint64_t>;
+
+TEST(TimedChanges, LetAPacketBeSentToItsEndThoughTheLinkIsSharedMeanwhile) {
+  for (const Discipline then : {Discipline::kFifo, Discipline::kPriority}) {
+    for (const bool others_wait : {false, true}) {
+      SlowLink link;
+      link.Enter(1000, 0);
+      if (others_wait) link.Enter(1000, 1);
+      if (others_wait) link.Enter(1000, 2);
+      link.Change(Discipline::kProcessorSharing, 8'000'000, 11'000);
+      link.Change(then, 8'000'000, 21'000);
+      if (!others_wait) link.Enter(22'000, 1);
+      EXPECT_EQ(link.Arrived(), others_wait
+                                    ? (ArrivalById{{0, 101'000}, {1, 201'000}, {2, 301'000}})
+                                    : (ArrivalById{{0, 101'000}, {1, 201'000}}));
+    }
+  }
+}
+
+TEST(TimedChanges, GiveALinkARateThatIsSharedAndHadNone) {
+  SlowLink link;
+  for (const uint32_t id : {0, 1, 2}) link.Enter(1000, id);
+  link.Change(Discipline::kProcessorSharing, 0, 11'000);
+  link.Change(Discipline::kProcessorSharing, 8'000'000, 21'000);
+  // From 101,000 on two packets share the link, each at half its rate.
+  EXPECT_EQ(link.Arrived(), (ArrivalById{{0, 101'000}, {1, 301'000}, {2, 301'000}}));
 }
 
 TEST(TimedLinks, OfDifferentDisciplinesShareAStageAndGiveTheirPacketsInOneOrder) {

@@ -330,13 +330,14 @@ TEST(TimedLinks, DisciplinesChangeWhilePacketsAreOnTheWire) {
 
 // Links share the memory of packets. Link 0 changes its discipline all the time, link 3 never does.
 TEST(TimedLinks, AnotherLinkMayChangeItsDisciplineAtAnyTime) {
-  const auto table = [](Discipline of_link_0) {
+  const auto table = [](Discipline of_link_0, uint64_t rate) {
     return ShapeTable({.base = {.bits_per_second = 8'000'000'000, .delay_ns = 400},
-                       .rules = {{.port = 0, .discipline = of_link_0}}},
+                       .rules = {{.port = 0, .bits_per_second = rate, .discipline = of_link_0}}},
                       0, kLinks / 2, 2, kHz);
   };
-  const ShapeTable tables[] = {table(Discipline::kFifo), table(Discipline::kPriority),
-                               table(Discipline::kProcessorSharing)};
+  const ShapeTable tables[] = {
+      table(Discipline::kFifo, 8'000'000'000), table(Discipline::kPriority, 8'000'000'000),
+      table(Discipline::kProcessorSharing, 8'000'000'000), table(Discipline::kProcessorSharing, 0)};
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     Bench bench({.base = {}, .rules = {}});
@@ -346,7 +347,7 @@ TEST(TimedLinks, AnotherLinkMayChangeItsDisciplineAtAnyTime) {
     for (uint32_t id = 0; id < 300; ++id) {
       now += random() % 400;
       if (random() % 2 == 0) bench.Release(now);
-      if (random() % 8 == 0) bench.links.SetTable(&tables[random() % 3], now);
+      if (random() % 8 == 0) bench.links.SetTable(&tables[random() % 4], now);
       const auto bytes = static_cast<uint16_t>(64 + random() % 512);  // a byte takes 1 ns
       const uint32_t link = random() % 2 == 0 ? 0 : 3;
       bench.Enter({now, link, bytes, static_cast<int>(random() % 8)}, id);

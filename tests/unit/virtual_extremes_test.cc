@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
+#include "dataplane/virtual_clock/delay_histogram.h"
 #include "dataplane/virtual_clock/delay_sink.h"
 #include "dataplane/virtual_clock/rounds.h"
 #include "dataplane/virtual_clock/stage_block.h"
@@ -70,6 +71,43 @@ std::vector<std::pair<uint64_t, double>> BatchesOf(const VirtualResult& result) 
     batches.emplace_back(batch.packets, batch.delay_sum);
   }
   return batches;
+}
+
+TEST(DelayHistogram, GivesTheQuantilesOfValuesWithEightSignificantBits) {
+  for (int shift = 0; shift <= 55; shift += 11) {
+    for (uint64_t bits = 0; bits < 256; ++bits) {
+      DelayHistogram delays;
+      for (int i = 0; i < 3; ++i) delays.Add(bits << shift);
+      for (const double fraction : {0.0, 0.5, 0.99, 1.0}) {
+        EXPECT_EQ(delays.Quantile(fraction), bits << shift);
+      }
+    }
+  }
+}
+
+TEST(DelayHistogram, IsLessThanOnePartIn128BelowAQuantileAndNeverAbove) {
+  DelayHistogram delays;
+  // Value number i of 1000.
+  const auto value = [](uint64_t i) { return 7 * i * i * i; };
+  for (uint64_t i = 1; i <= 1000; ++i) delays.Add(value(i));
+  for (const uint64_t i : {1, 10, 250, 500, 990, 1000}) {
+    const uint64_t found = delays.Quantile((static_cast<double>(i) - 0.5) / 1000);
+    EXPECT_LE(found, value(i)) << i;
+    EXPECT_GT(found, value(i) - value(i) / 128 - 1) << i;
+  }
+}
+
+// Where packets hardly ever meet, a packet spends one unit at each of two links.
+TEST(VirtualExtremes, PercentilesOfPacketsThatDoNotWaitAreWholeUnits) {
+  VirtualConfig config = ArrivalsAt(0.01, 20000);
+  config.stage_percentiles = true;
+  const VirtualResult result = Finish(Butterfly(4), config);
+  EXPECT_EQ(result.p50, 2);
+  ASSERT_EQ(result.stages.size(), 2u);
+  for (const auto& stage : result.stages) {
+    EXPECT_EQ(stage.p50, 1);
+    EXPECT_LE(stage.p50, stage.mean);
+  }
 }
 
 TEST(VirtualExtremes, BatchesAreTheSameInVectorsAndOneByOne) {
