@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <sstream>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -68,7 +70,7 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   const auto execute = [&](const ChurnStep& step) -> ChurnAnswer {
     if (!step.set_up) {
       const absl::Status released = circuits.Release(step.input).status();
-      return released.ok() ? ChurnAnswer(std::vector<Row>()) : released;
+      return released.ok() ? ChurnAnswer(ChurnPath()) : released;
     }
     const auto path = circuits.SetUp(**chooser, step.input, step.output);
     if (!path.ok()) return path.status();
@@ -136,6 +138,10 @@ absl::Status Run(const ChurnCommand& options, const Common& common) {
 
 absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Row rows) {
   if (path.empty()) return std::vector<ChurnStep>();
+  if (std::error_code error; std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--arrivals: ", path, " is a directory, not a file of steps"));
+  }
   const std::ifstream file(path);
   if (!file) return absl::NotFoundError(absl::StrCat("--arrivals: cannot open ", path));
   std::stringstream text;
@@ -202,6 +208,7 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
           "Requests a second, between uniformly random free rows, such as 20k; steps of a file a "
           "second")
       ->transform(RatePerSecond())
+      ->check(NumberFrom(0.0, kMaxChurnRate))
       ->capture_default_str()
       ->type_name("RATE");
   CLI::Option* holding =

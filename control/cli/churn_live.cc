@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "bfly/v1/fabric.grpc.pb.h"
@@ -45,7 +46,7 @@ class LiveTarget {
              StopSignal& stop)
       : common_(common),
         rows_(network.rows()),
-        levels_(static_cast<int>(network.stages()) + 1),
+        hops_(static_cast<int>(network.dilation())),
         ports_(std::max(network.multiplicity(), 1u) * kDirections),
         protocol_(command.protocol),
         seed_(command.churn.seed),
@@ -109,24 +110,32 @@ class LiveTarget {
         WithAdvice(absl::Status(static_cast<absl::StatusCode>(result.code()), result.message()));
     if (!step.set_up) {
       if (status.ok() || absl::IsNotFound(status)) id_[step.input] = 0;
-      return status.ok() ? ChurnAnswer(std::vector<Row>()) : status;
+      return status.ok() ? ChurnAnswer(ChurnPath()) : status;
     }
     if (!status.ok()) return status;
     id_[step.input] = result.circuit().id();
     const auto& rows = result.circuit().rows();
-    const auto& ports = result.circuit().ports();
-    const int hops = ports_ > kDirections ? levels_ - 1 : 0;  // whose ports the answer names
-    if (rows.size() != levels_ || ports.size() != hops ||
+    const std::vector<uint32_t> ports = PortsOf(result.circuit());
+    if (rows.size() != hops_ + 1 || ports.size() != static_cast<size_t>(hops_) ||
         std::any_of(rows.begin(), rows.end(), [this](Row row) { return row >= rows_; }) ||
         std::any_of(ports.begin(), ports.end(), [this](uint32_t port) { return port >= ports_; })) {
       return absl::AbortedError("another network was loaded meanwhile");
     }
-    return ChurnPath({rows.begin(), rows.end()}, {ports.begin(), ports.end()});
+    return ChurnPath({rows.begin(), rows.end()}, ports);
+  }
+  // The port of every hop. Where a direction has one port, the bits of the tag say them.
+  std::vector<uint32_t> PortsOf(const v1::Circuit& circuit) const {
+    if (ports_ > kDirections) return {circuit.ports().begin(), circuit.ports().end()};
+    std::vector<uint32_t> ports;
+    for (const char bit : circuit.tag()) {
+      if (bit != ' ') ports.push_back(bit == '1');
+    }
+    return ports;
   }
 
   const Common& common_;
   const Row rows_;
-  const int levels_;
+  const int hops_;        // of every path
   const uint32_t ports_;  // links that leave a node
   const std::string protocol_;
   const uint64_t seed_;

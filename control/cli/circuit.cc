@@ -109,10 +109,12 @@ v1::WatchRequest ToWatch(const v1::ListRequest& list) {
 }
 
 void AddSetUp(CLI::App& group, Invocation& invocation) {
-  CLI::App* verb = NewVerb(group, invocation, "setup",
-                           "Set up one circuit; the minimum protocol chooses its path",
-                           "bfly circuit setup 3 12\n"
-                           "  bfly circuit setup 3 12 --protocol disjoint");
+  CLI::App* verb = NewVerb(
+      group, invocation, "setup",
+      "Set up one circuit, on a path that protocol minimum chooses, or greedy where minimum "
+      "is not defined",
+      "bfly circuit setup 3 12\n"
+      "  bfly circuit setup 3 12 --protocol disjoint");
   TakesElectionId(verb, invocation);
   struct Options {
     uint32_t input = 0, output = 0;

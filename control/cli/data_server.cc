@@ -101,7 +101,7 @@ void Print(const v1::ObjectBatchResponse& response, bool dry_run) {
   const auto& left = response.requests_left();
   if (!left.empty()) {
     printf(
-        "%d request%s left by the protocol took the first copy, the thresholds are forfeited: "
+        "%d request%s left by the protocol took an arbitrary copy, the thresholds are forfeited: "
         "users %s%s\n",
         left.size(), left.size() == 1 ? "" : "s",
         absl::StrJoin(left.begin(), left.begin() + std::min(kReadsShown, left.size()), " ").c_str(),

@@ -140,19 +140,27 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const PermutationOptions& opt
   const absl::Status routed =
       Call(circuits.get(), &v1::Circuits::Stub::RoutePermutation, request, &response, common);
   if (!routed.ok()) return routed;
-  if (options.traffic < 0 || options.dry_run) return response;
+  return response;
+}
+
+absl::Status StartSources(const PermutationOptions& options, const Common& common) {
   v1::StartTrafficRequest traffic;
   v1::TrafficSource& source = *traffic.add_sources();
   source.set_destination(v1::TrafficSource::CIRCUIT);
   source.set_packets_per_second(options.traffic);
   source.set_bytes(64);
   source.set_seed(options.protocol_options.seed);
-  auto stub = v1::Traffic::NewStub(channel);
+  auto stub = v1::Traffic::NewStub(Connect(common));
   v1::StartTrafficResponse started;
-  if (absl::Status status = Call(stub.get(), &v1::Traffic::Stub::Start, traffic, &started, common);
-      !status.ok())
-    return status;
-  return response;
+  return Call(stub.get(), &v1::Traffic::Stub::Start, traffic, &started, common);
+}
+
+// What became of the requests that the protocol left.
+const char* FateOfLeft(const v1::RoutePermutationResponse& response) {
+  if (response.protocol() == "q_limited") return "left without a path";
+  if (response.c() == 0) return "took another path, which may share links";
+  return "left without a path by the protocol; an arbitrary candidate was taken, the bound c on "
+         "the congestion is forfeited";
 }
 
 void Print(const v1::RoutePermutationResponse& response, const PermutationOptions& options) {
@@ -164,11 +172,9 @@ void Print(const v1::RoutePermutationResponse& response, const PermutationOption
   if (response.has_in_band()) PrintInBand(response.in_band());
   const auto& left = response.requests_left();
   if (!left.empty()) {
-    const bool lost = response.circuits() == 0 || response.c() == 0;
     printf(
-        "%d request%s left without a path%s: inputs %s%s\n", left.size(),
-        left.size() == 1 ? "" : "s",
-        lost ? "" : " by the protocol; p was taken, the bound c on the congestion is forfeited",
+        "%d request%s %s: inputs %s%s\n", left.size(), left.size() == 1 ? "" : "s",
+        FateOfLeft(response),
         absl::StrJoin(left.begin(), left.begin() + std::min(kPathsShown, left.size()), " ").c_str(),
         left.size() > kPathsShown ? " ..." : "");
   }
@@ -182,7 +188,6 @@ void Print(const v1::RoutePermutationResponse& response, const PermutationOption
   }
   if (response.paths_size() > kPathsShown)
     printf("  and %d more (--json has them all)\n", response.paths_size() - kPathsShown);
-  if (options.traffic >= 0 && !options.dry_run) printf("sources send over every circuit\n");
 }
 
 absl::Status Run(const PermutationOptions& options, const Common& common) {
@@ -190,8 +195,19 @@ absl::Status Run(const PermutationOptions& options, const Common& common) {
   const absl::StatusOr<v1::RoutePermutationResponse> response =
       here ? DryRun(options) : Route(options, common);
   if (!response.ok()) return response.status();
-  if (common.json) return PrintJson(*response);
-  Print(*response, options);
+  const bool sends = options.traffic >= 0;
+  const absl::Status sources = sends ? StartSources(options, common) : absl::OkStatus();
+  if (common.json) {
+    if (absl::Status printed = PrintJson(*response); !printed.ok()) return printed;
+  } else {
+    Print(*response, options);
+  }
+  if (!sources.ok()) {
+    return absl::Status(sources.code(),
+                        absl::StrCat(sources.message(), "\n  the ", response->circuits(),
+                                     " circuits stand; no source was started"));
+  }
+  if (sends && !common.json) printf("sources send over every circuit\n");
   return absl::OkStatus();
 }
 
@@ -242,16 +258,19 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
           ->check(CLI::Range(1u, kMaxThreshold))
           ->type_name("Q");
   verb->add_flag("--summary", options->summary, "Leave the paths out");
-  verb->add_flag("--replace", options->replace,
-                 "First release the circuits that hold the rows, instead of being refused");
-  verb->add_option("--traffic", options->traffic,
-                   "Start sources that send this many packets a second over each circuit; "
-                   "0: as fast as the workers allow")
-      ->transform(RatePerSecond())
-      ->check(NumberFrom(0.0, 1e9))
-      ->type_name("RATE");
+  CLI::Option* replace =
+      verb->add_flag("--replace", options->replace,
+                     "First release the circuits that hold the rows, instead of being refused");
+  CLI::Option* traffic =
+      verb->add_option("--traffic", options->traffic,
+                       "Start sources that send this many packets a second over each circuit; "
+                       "0: as fast as the workers allow")
+          ->transform(RatePerSecond())
+          ->check(NumberFrom(0.0, 1e9))
+          ->type_name("RATE");
   CLI::Option* dry_run =
-      verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
+      verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing")
+          ->excludes(traffic);
   verb->add_flag("--in-band", options->in_band,
                  "collision, minimum: the stage workers choose and install the paths themselves")
       ->excludes(dry_run);
@@ -261,6 +280,7 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
                        "Topology file of the network for a dry run that needs no running fabric")
           ->needs(dry_run)
           ->excludes(avoid)
+          ->excludes(replace)
           ->type_name("FILE");
   // A controller computes on one thread, because the stage workers need the other cores of its
   // machine.

@@ -144,7 +144,7 @@ absl::StatusOr<RouteResult> ExecuteNew(FabricState& state, const PermutationOrde
                                        const Interrupt& interrupt) {
   if (absl::Status status = state.links().CheckAvoid(order.avoid); !status.ok()) return status;
   const Forbidden forbidden(state.links(), order.avoid);
-  auto routed = state.planner().ChoosePaths(order, forbidden.faults());
+  auto routed = state.planner().ChoosePaths(order, forbidden.faults(), interrupt);
   if (!routed.ok()) return routed;
   const size_t mark = state.change().size();
   if (order.replace) {

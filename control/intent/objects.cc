@@ -108,6 +108,14 @@ absl::Status Objects::CheckReads(const ReadBatchOrder& order) const {
                           "and in two copies in batches of their own");
     }
   }
+  const bool is_choice = order.objects.empty() || directory_->Find(order.objects[0])->copies == 2;
+  for (const auto& [field, value] : {std::pair{"c", order.options.c},
+                                     {"c_disk", order.options.c_disk},
+                                     {"max_rounds", order.options.max_rounds}}) {
+    if (value == 0 || is_choice) continue;
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, field,
+                        "is for a choice between two copies; these objects have one");
+  }
   return absl::OkStatus();
 }
 

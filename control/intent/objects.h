@@ -43,7 +43,7 @@ class Objects {
   absl::Status CheckDataServer() const;
   // Errors name "user" and "object".
   absl::Status CheckRead(Row user, uint64_t object) const;
-  // Errors name "users[i]" and "objects[i]".
+  // Errors name "users[i]" and "objects[i]", or a threshold for objects in one copy.
   absl::Status CheckReads(const ReadBatchOrder& order) const;
   // NOT_FOUND: the user reads nothing.
   absl::Status CheckStopReading(Row user) const;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -84,9 +83,6 @@ struct PlaceOrder {
   bool replace = false;  // forget what is placed first
   std::string record;    // by which it can be done again after a restart
 };
-
-// A long call asks it again and again. An error says why the call must stop now.
-using Interrupt = std::function<absl::Status()>;
 
 // How many requests for a circuit, reads among them, came since the fabric was loaded.
 struct Blocking {

@@ -141,24 +141,40 @@ absl::StatusOr<CircuitPath> PathPlanner::ChooseBy(const std::string& protocol, u
   return (*chooser)->Find(circuits_.load(), input, output);
 }
 
-absl::StatusOr<RouteResult> PathPlanner::Route(const PermutationOrder& order) const {
+absl::StatusOr<RouteResult> PathPlanner::Route(const PermutationOrder& order,
+                                               const Interrupt& interrupt) const {
   if (absl::Status status = links_.CheckAvoid(order.avoid); !status.ok()) return status;
   const Forbidden forbidden(links_, order.avoid);
   const FaultSet& faults = forbidden.faults();
-  absl::StatusOr<RouteResult> routed = ChoosePaths(order, faults);
+  absl::StatusOr<RouteResult> routed = ChoosePaths(order, faults, interrupt);
   if (!routed.ok()) return routed;
-  for (size_t i = 0; i < routed->paths.size(); ++i) {
-    const CircuitPath& path = routed->paths[i];
-    if (const auto link = faults.FirstOnPath(path.input, path.tag); link.has_value()) {
-      return ErrorAtField(absl::StatusCode::kUnavailable, absl::StrCat(At("paths", i), ".link"),
-                          faults.WhyBlocked(*link));
-    }
-  }
+  absl::Status status = CheckInTurn(routed->paths, LoadBeside(order), faults, "paths");
+  if (!status.ok()) return status;
   return routed;
 }
 
+LinkLoad PathPlanner::LoadBeside(const PermutationOrder& order) const {
+  LinkLoad load = circuits_.load();
+  if (!order.replace) return load;
+  for (const StandingCircuit& circuit : circuits_.HoldersOf(order.requests)) {
+    load.Remove(circuit.path.input, circuit.path.tag);
+  }
+  return load;
+}
+
+absl::Status PathPlanner::CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
+                                      const FaultSet& faults, absl::string_view field) const {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    absl::Status status = links_.CheckPath(paths[i], load, faults);
+    if (!status.ok()) return WithPrefix(status, At(field, i));
+    load.Add(paths[i].input, paths[i].tag);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RouteResult> PathPlanner::ChoosePaths(const PermutationOrder& order,
-                                                     const FaultSet& faults) const {
+                                                     const FaultSet& faults,
+                                                     const Interrupt& interrupt) const {
   // All mistakes of the request come first, before what stands is looked at.
   FieldErrors wrong;
   const auto protocol = FindProtocol(order.protocol, network_.kind());
@@ -172,12 +188,7 @@ absl::StatusOr<RouteResult> PathPlanner::ChoosePaths(const PermutationOrder& ord
   absl::Status routing = CheckRouting(order.protocol, network_, order.requests, order.options);
   if (!routing.ok()) return routing;
 
-  LinkLoad standing = circuits_.load();
-  if (order.replace) {
-    for (const StandingCircuit& circuit : circuits_.HoldersOf(order.requests)) {
-      standing.Remove(circuit.path.input, circuit.path.tag);
-    }
-  } else {
+  if (!order.replace) {
     FieldErrors busy;
     for (size_t i = 0; i < order.requests.size(); ++i) {
       circuits_.AddBusyInput(At("inputs", i), order.requests[i].input, busy);
@@ -188,7 +199,8 @@ absl::StatusOr<RouteResult> PathPlanner::ChoosePaths(const PermutationOrder& ord
   ProtocolOptions options = order.options;
   if (!faults.empty()) options.faults = &faults;
   if (links_.capacity().limited()) options.capacity = &links_.capacity();
-  return RoutePermutation(order.protocol, standing, order.requests, options);
+  options.interrupt = interrupt;
+  return RoutePermutation(order.protocol, LoadBeside(order), order.requests, options);
 }
 
 absl::StatusOr<DataServerResult> PathPlanner::Route(const ReadBatchOrder& order) const {
@@ -197,13 +209,8 @@ absl::StatusOr<DataServerResult> PathPlanner::Route(const ReadBatchOrder& order)
   const FaultSet& faults = forbidden.faults();
   absl::StatusOr<DataServerResult> routed = ChooseReads(order, faults);
   if (!routed.ok()) return routed;
-  for (size_t i = 0; i < routed->route.paths.size(); ++i) {
-    const CircuitPath& path = routed->route.paths[i];
-    if (const auto link = faults.FirstOnPath(path.input, path.tag); link.has_value()) {
-      return ErrorAtField(absl::StatusCode::kUnavailable, absl::StrCat(At("users", i), ".link"),
-                          faults.WhyBlocked(*link));
-    }
-  }
+  absl::Status status = CheckInTurn(routed->route.paths, circuits_.load(), faults, "users");
+  if (!status.ok()) return status;
   return routed;
 }
 

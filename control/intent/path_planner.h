@@ -5,14 +5,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "control/intent/circuits.h"
 #include "control/intent/links.h"
 #include "control/intent/objects.h"
 #include "control/intent/order.h"
 #include "control/intent/read_order.h"
 #include "control/protocols/data_server.h"
+#include "control/protocols/link_load.h"
 #include "control/protocols/protocol.h"
 #include "topologies/switch_settings.h"
 
@@ -33,13 +36,16 @@ class PathPlanner {
   // more.
   absl::StatusOr<CircuitPath> ChooseMove(const MoveOrder& order, const StandingCircuit& before,
                                          const FaultSet& faults) const;
-  absl::StatusOr<RouteResult> ChoosePaths(const PermutationOrder& order,
-                                          const FaultSet& faults) const;
+  // Also returns the error of `interrupt`, which a protocol that takes long asks.
+  absl::StatusOr<RouteResult> ChoosePaths(const PermutationOrder& order, const FaultSet& faults,
+                                          const Interrupt& interrupt = {}) const;
   absl::StatusOr<DataServerResult> ChooseReads(const ReadBatchOrder& order,
                                                const FaultSet& faults) const;
-  // Returns what executing the order would choose. Errors name "inputs[i]" and "outputs[i]", or
-  // "users[i]" and "objects[i]".
-  absl::StatusOr<RouteResult> Route(const PermutationOrder& order) const;
+  // Returns what executing the order would choose, or the error that it would return. Errors name
+  // "inputs[i]", "outputs[i]" and "paths[i].link", or "users[i]", "objects[i]" and "users[i].link".
+  // `interrupt` as for ChoosePaths.
+  absl::StatusOr<RouteResult> Route(const PermutationOrder& order,
+                                    const Interrupt& interrupt = {}) const;
   absl::StatusOr<DataServerResult> Route(const ReadBatchOrder& order) const;
 
   // Tells which of the paths that a protocol may choose this path is. `at`, if it is not null, are
@@ -51,6 +57,12 @@ class PathPlanner {
  private:
   absl::StatusOr<CircuitPath> ChooseBy(const std::string& protocol, uint64_t seed,
                                        const FaultSet& faults, Row input, Row output) const;
+  // What stands while the order is executed: all circuits but those that it replaces.
+  LinkLoad LoadBeside(const PermutationOrder& order) const;
+  // Whether each path is whole and has room beside `load` and the paths before it. Errors name
+  // "field[i].link".
+  absl::Status CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
+                           const FaultSet& faults, absl::string_view field) const;
   bool IsFit(const CircuitPath& path, const FaultSet& faults) const;
 
   const Network& network_;

@@ -51,7 +51,11 @@ absl::StatusOr<RouteResult> RouteBenes(const Network& network, const LinkLoad* s
                          PathChoice::kLooping};
     }
   });
-  if (faulty) RerouteBroken(network, standing, *options.faults, result);
+  if (faulty) {
+    absl::Status status =
+        RerouteBroken(network, standing, *options.faults, options.interrupt, result);
+    if (!status.ok()) return status;
+  }
   MeasureCongestion(network, standing, crew, result);
   return result;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "control/protocols/bottleneck_path.h"
+
 namespace bfly::control {
 namespace {
 
@@ -66,30 +68,31 @@ Row MaskAroundFaults(const Network& network, const std::vector<Request>& request
   return best;
 }
 
-void RerouteBroken(const Network& network, const LinkLoad* standing, const FaultSet& faults,
-                   RouteResult& result) {
+absl::Status RerouteBroken(const Network& network, const LinkLoad* standing, const FaultSet& faults,
+                           const Interrupt& interrupt, RouteResult& result) {
   std::vector<uint32_t> broken;
   for (uint32_t i = 0; i < result.paths.size(); ++i) {
     if (!faults.IsWhole(result.paths[i].input, result.paths[i].tag)) broken.push_back(i);
   }
-  if (broken.empty()) return;
+  if (broken.empty()) return absl::OkStatus();
   LinkLoad load = standing == nullptr ? LinkLoad(network) : *standing;
   for (const CircuitPath& path : result.paths) load.Add(path.input, path.tag);
+  const BottleneckPath least_full(&faults);
   for (const uint32_t i : broken) {
+    if (absl::Status status = interrupt ? interrupt() : absl::OkStatus(); !status.ok()) {
+      return status;
+    }
     CircuitPath& path = result.paths[i];
     load.Remove(path.input, path.tag);
-    uint32_t least = ~0u;
-    for (Row middle = 0; middle < network.rows() && least > 0; ++middle) {
-      const Tag tag = TagThrough(network, middle, path.output);
-      const uint32_t most = load.MaxOnPath(path.input, tag);
-      if (most >= least || !faults.IsWhole(path.input, tag)) continue;
-      least = most;
+    const Tag tag = least_full.Choose(load, path.input, path.output).tag;
+    if (faults.IsWhole(path.input, tag)) {
       path.tag = tag;
       path.choice = PathChoice::kArbitrary;
     }
     load.Add(path.input, path.tag);
     result.requests_left.push_back(i);
   }
+  return absl::OkStatus();
 }
 
 }  // namespace bfly::control

@@ -19,8 +19,9 @@ Row MaskAroundFaults(const Network& network, const std::vector<Request>& request
 
 // Replaces each path that crosses a faulty link by a whole path, the one whose fullest link is
 // least full, with choice kArbitrary. The request is listed in requests_left, because its path may
-// share links. A path that has no whole alternative stays.
-void RerouteBroken(const Network& network, const LinkLoad* standing, const FaultSet& faults,
-                   RouteResult& result);
+// share links. A path that has no whole alternative stays. Returns the error of `interrupt`, which
+// is asked before each such request; then some paths are not replaced.
+absl::Status RerouteBroken(const Network& network, const LinkLoad* standing, const FaultSet& faults,
+                           const Interrupt& interrupt, RouteResult& result);
 
 }  // namespace bfly::control

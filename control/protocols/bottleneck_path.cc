@@ -17,7 +17,8 @@ class Search {
       : network_(load.network()),
         load_(load),
         faults_(faults),
-        greedy_(GreedyTag(network_, 0, output)) {}
+        greedy_(GreedyTag(network_, 0, output)),
+        either_way_(network_.hops() - network_.dimension()) {}
 
   // The tag of the first path from `input` whose links carry at most `most` circuits.
   std::optional<Tag> PathUpTo(uint32_t most, Row input) {
@@ -38,8 +39,10 @@ class Search {
     const uint64_t node = uint64_t{network_.rows()} * static_cast<uint64_t>(hop) + row;
     if (dead_ends_.count(node) != 0) return false;
     const int stage = network_.stage_of_hop(hop);
-    const int first = layout.port(greedy_, hop);
-    for (int port = first; port < first + network_.multiplicity(); ++port) {
+    const bool free = hop < either_way_;
+    const int first = free ? 0 : layout.port(greedy_, hop);
+    const int end = free ? network_.ports() : first + network_.multiplicity();
+    for (int port = first; port < end; ++port) {
       const uint32_t circuits = CircuitsOn({stage, row, port});
       if (circuits > most_) {
         next_most_ = std::min(next_most_, circuits);
@@ -63,6 +66,7 @@ class Search {
   const LinkLoad& load_;
   const FaultSet* const faults_;
   const Tag greedy_;
+  const int either_way_;  // the first hops, whose direction does not depend on the output
   uint32_t most_ = 0;
   uint32_t next_most_ = kBlocked;
   std::unordered_set<uint64_t> dead_ends_;  // nodes without a path to the output, by hop and row

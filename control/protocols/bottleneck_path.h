@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path whose fullest link carries the fewest circuits, among all paths of a request on a
-// network where a hop's port decides which row comes next.
+// The path whose fullest link carries the fewest circuits, among all paths of a request.
 #pragma once
 
 #include "control/protocols/protocol.h"

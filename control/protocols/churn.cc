@@ -71,16 +71,12 @@ class LinkTally {
   uint32_t most() const { return most_; }
 
  private:
-  // Where a node has two links, they lead to different rows, one of them to the node's own row. So
-  // the rows of a path identify its links.
   template <typename Visit>
   void ForEachLinkOf(const ChurnPath& path, const Visit& visit) {
     const std::vector<Row>& rows = path.rows;
     for (size_t level = 0; level + 1 < rows.size(); ++level) {
       if (straight_is_free_ && rows[level] == rows[level + 1]) continue;
-      const size_t port =
-          path.ports.empty() ? size_t{rows[level] != rows[level + 1]} : path.ports[level];
-      visit(on_[ports_ * (level % stages_ * rows_ + rows[level]) + port]);
+      visit(on_[ports_ * (level % stages_ * rows_ + rows[level]) + path.ports[level]]);
     }
   }
 
@@ -103,7 +99,7 @@ class Churn {
         inputs_(rows),
         outputs_(rows),
         tally_(rows, stages, options),
-        path_(rows, ChurnPath({})),
+        path_(rows, ChurnPath()),
         output_(rows),
         asked_(rows) {
     for (const Row row : options.inputs_taken) {
@@ -243,6 +239,10 @@ class Churn {
   absl::Status SetUp(const ChurnStep& step, double departs, ChurnAnswer answer) {
     asked_[step.input] = false;
     if (answer.ok()) {
+      if (answer->ports.size() + 1 != answer->rows.size()) {
+        return absl::InternalError(absl::StrCat("a path of ", answer->rows.size(), " rows has ",
+                                                answer->ports.size(), " ports"));
+      }
       tally_.Add(*answer);
       path_[step.input] = *std::move(answer);
       output_[step.input] = step.output;
@@ -304,6 +304,10 @@ absl::StatusOr<ChurnReport> RunChurn(Row rows, int stages, const ChurnOptions& o
       return absl::InvalidArgumentError(
           absl::StrCat(field, ": ", value, " is not a positive number"));
     }
+  }
+  if (options.rate > kMaxChurnRate) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rate: ", options.rate, " is above ", kMaxChurnRate, ", the most"));
   }
   return Churn(rows, stages, options, target).Run();
 }

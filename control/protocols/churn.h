@@ -28,8 +28,13 @@ struct ChurnStep {
 absl::StatusOr<std::vector<ChurnStep>> ParseChurn(absl::string_view text, Row rows,
                                                   absl::string_view where);
 
+// Steps a second at most. Time counts from 0 in seconds, and would not go on from step to step at
+// far higher rates.
+inline constexpr double kMaxChurnRate = 1e9;
+
 struct ChurnOptions {
-  double rate = 1000;   // steps a second: Poisson requests, or an adversary's steps, evenly
+  // Steps a second, at most kMaxChurnRate: Poisson requests, or an adversary's steps, evenly.
+  double rate = 1000;
   double holding = 1;   // Poisson: mean seconds that a circuit stands, exponential
   double duration = 1;  // seconds; an adversary ends with its last step
   uint64_t seed = 0;
@@ -58,18 +63,18 @@ struct ChurnReport {
   std::string first_refusal;  // of the first request that was busy or blocked
 };
 
-// The path of a circuit: the row at every level, input first, and the port of every hop. The ports
-// may be left out where a direction has one port.
+// The path of a circuit: the row at every level, input first, and the port of every hop.
 struct ChurnPath {
-  ChurnPath(std::vector<Row> path_rows, std::vector<uint32_t> path_ports = {})
+  ChurnPath() = default;
+  ChurnPath(std::vector<Row> path_rows, std::vector<uint32_t> path_ports)
       : rows(std::move(path_rows)), ports(std::move(path_ports)) {}
 
   std::vector<Row> rows;
   std::vector<uint32_t> ports;
 };
 
-// The answer to a set-up: the path, or why it was refused. The answer to a release: no rows, or
-// NotFound if the circuit was gone.
+// The answer to a set-up: the path, which has one row more than ports, or why it was refused. The
+// answer to a release: no rows, or NotFound if the circuit was gone.
 using ChurnAnswer = absl::StatusOr<ChurnPath>;
 
 // At most this many steps are carried out together.
@@ -86,9 +91,9 @@ struct ChurnTarget {
   std::function<std::optional<double>(double at, const ChurnReport&)> wait;
 };
 
-// InvalidArgument names a rate, holding or duration that is not a positive number. An answer with a
-// status not listed above ends the churn. As long as no request is refused, the same seed makes the
-// same requests. Circuits that stand at the end stay.
+// InvalidArgument names a rate, holding or duration that is not a positive number, or a rate above
+// kMaxChurnRate. An answer with a status not listed above ends the churn. As long as no request is
+// refused, the same seed makes the same requests. Circuits that stand at the end stay.
 absl::StatusOr<ChurnReport> RunChurn(Row rows, int stages, const ChurnOptions& options,
                                      const ChurnTarget& target);
 

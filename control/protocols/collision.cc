@@ -125,6 +125,7 @@ const Protocol kCollision = {
     .make_chooser = nullptr,
     .route = RouteCollision,
     .uses_workers = true,
+    .takes_c = true,
 };
 
 }  // namespace bfly::control

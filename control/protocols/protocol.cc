@@ -2,6 +2,8 @@
 #include "control/protocols/protocol.h"
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -122,18 +124,21 @@ void CountStages(const Network& network, const LinkLoad* standing, int first, in
   }
 }
 
-absl::Status CheckOptions(const Protocol& protocol, const ProtocolOptions& options) {
-  if (absl::Status s = CheckThreshold("c", options.c); !s.ok()) return s;
-  if (absl::Status s = CheckThreshold("q", options.q); !s.ok()) return s;
-  if (absl::Status s = CheckWorkers(options.workers); !s.ok()) return s;
-  if (protocol.uses_workers || options.workers <= 1) return absl::OkStatus();
-  std::vector<absl::string_view> shared;
-  for (const Protocol* other : AllProtocols()) {
-    if (other->uses_workers) shared.push_back(other->name);
+// The names of the protocols whose `has` is true, with "or" between them.
+std::string NamesOf(bool Protocol::*has) {
+  std::vector<absl::string_view> names;
+  for (const Protocol* protocol : AllProtocols()) {
+    if (protocol->*has) names.push_back(protocol->name);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("workers: ", protocol.name, " runs on one thread, not on ", options.workers,
-                   "; several can share the work of ", absl::StrJoin(shared, " or ")));
+  return absl::StrJoin(names, " or ");
+}
+
+// `value` is 0 where the option is not given.
+absl::Status CheckTaken(absl::string_view option, uint32_t value, const Protocol& protocol,
+                        bool Protocol::*takes) {
+  if (value == 0 || protocol.*takes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(option, ": protocol ", protocol.name,
+                                                 " does not take it, ", NamesOf(takes), " does"));
 }
 
 absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& network,
@@ -155,6 +160,21 @@ absl::Status CheckRouting(absl::string_view protocol, const Network& network,
   if (!found.ok()) return found.status();
   if (absl::Status s = CheckOptions(**found, options); !s.ok()) return s;
   return CheckRequests(network, requests);
+}
+
+absl::Status CheckOptions(const Protocol& protocol, const ProtocolOptions& options) {
+  if (absl::Status s = CheckThreshold("c", options.c); !s.ok()) return s;
+  if (absl::Status s = CheckThreshold("q", options.q); !s.ok()) return s;
+  if (absl::Status s = CheckWorkers(options.workers); !s.ok()) return s;
+  for (const auto& [option, value, takes] : {std::tuple{"c", options.c, &Protocol::takes_c},
+                                             {"max_rounds", options.max_rounds, &Protocol::takes_c},
+                                             {"q", options.q, &Protocol::takes_q}}) {
+    if (absl::Status s = CheckTaken(option, value, protocol, takes); !s.ok()) return s;
+  }
+  if (protocol.uses_workers || options.workers <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("workers: ", protocol.name, " runs on one thread, not on ", options.workers,
+                   "; several can share the work of ", NamesOf(&Protocol::uses_workers)));
 }
 
 absl::Status CheckWorkers(uint32_t workers) {

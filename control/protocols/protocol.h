@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct Request {
   Row output = 0;
 };
 
+// A long call asks it again and again. An error says why the call must stop now.
+using Interrupt = std::function<absl::Status()>;
+
 // Why a circuit has the path it has.
 enum class PathChoice {
   kGreedy,       // the network's greedy path
@@ -37,7 +41,7 @@ enum class PathChoice {
   kLeastLoaded,  // at each hop the port of its direction with the fewest circuits
   kCandidate,    // one of the candidate paths over several ports a direction
   kDisjoint,     // a path over links that carry no circuit
-  kArbitrary,    // the protocol ended without one for this request; the first candidate was taken
+  kArbitrary,    // the protocol ended without one for this request, which got another one
 };
 // "greedy", "p", "p_prime", "given", "random", "looping", "least_loaded", "candidate",
 // "disjoint", "arbitrary".
@@ -70,6 +74,9 @@ struct ProtocolOptions {
   // How many circuits each link may carry; null: any number. Protocols that do not look at it
   // choose as if there were no limit, and the caller must refuse a path without room.
   const LinkCapacity* capacity = nullptr;
+  // Benes around faults asks it before each request that it routes by itself, and RoutePermutation
+  // returns its error. The other protocols do not ask.
+  Interrupt interrupt = {};
 
   bool IsWhole(Row input, Tag tag) const {
     return faults == nullptr || faults->IsWhole(input, tag);
@@ -140,6 +147,8 @@ struct Protocol {
                                        const ProtocolOptions& options);
   // True if `route` shares its work among options.workers threads.
   bool uses_workers = false;
+  bool takes_c = false;  // options.c and options.max_rounds
+  bool takes_q = false;  // options.q
 };
 
 const std::vector<const Protocol*>& AllProtocols();
@@ -157,7 +166,7 @@ absl::StatusOr<std::unique_ptr<PathChooser>> MakeChooser(absl::string_view name,
 
 // Routes the requests by the named protocol on top of `standing` (an empty LinkLoad for a dry run)
 // and changes nothing. InvalidArgument names a request that is out of range, an input or output
-// that is used twice, or an option out of its range. Also returns the errors of FindProtocol.
+// that is used twice, or an option as CheckOptions does. Also returns the errors of FindProtocol.
 absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const LinkLoad& standing,
                                              const std::vector<Request>& requests,
                                              const ProtocolOptions& options = {});
@@ -165,6 +174,9 @@ absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const L
 absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const Network& network,
                                              const Permutation& permutation,
                                              const ProtocolOptions& options = {});
+
+// InvalidArgument names an option that is out of its range, or that the protocol does not take.
+absl::Status CheckOptions(const Protocol& protocol, const ProtocolOptions& options);
 
 // Returns the error with which RoutePermutation would refuse these requests, without routing them.
 absl::Status CheckRouting(absl::string_view protocol, const Network& network,

@@ -135,6 +135,7 @@ const Protocol kQLimited = {
         },
     .make_chooser = nullptr,
     .route = RouteQLimited,
+    .takes_q = true,
 };
 
 }  // namespace bfly::control

@@ -15,7 +15,8 @@ namespace bfly::control {
 //     steps a request, because no other packet is under way. On a dilated butterfly a request has
 //     one probe. On a multibutterfly it has none, and the packet that reserves its path takes
 //     `dilation` steps;
-//   * the other protocols: one packet a path reserves the path on its way forward.
+//   * the other protocols: one packet a path reserves the path on its way forward. Requests that
+//     q_limited loses have no path, and their packets are left out.
 uint64_t SetUpSteps(const Network& network, const RouteResult& result);
 
 }  // namespace bfly::control

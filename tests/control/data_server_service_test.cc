@@ -145,8 +145,56 @@ TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   batch.set_protocol("collision");
   batch.set_c_disk(255);
   EXPECT_THAT(fields({5}, {100}), ElementsAre("c_disk"));
+  // Thresholds choose nothing for protocol minimum, nor for objects in one copy.
+  using Setter = void (v1::ObjectBatchRequest::*)(uint32_t);
+  for (const auto& [field, set] :
+       {std::pair<const char*, Setter>{"c", &v1::ObjectBatchRequest::set_c},
+        {"c_disk", &v1::ObjectBatchRequest::set_c_disk},
+        {"max_rounds", &v1::ObjectBatchRequest::set_max_rounds}}) {
+    for (const bool best_effort : {false, true}) {
+      batch.Clear();
+      (batch.*set)(3);
+      batch.set_protocol("minimum");
+      batch.set_best_effort(best_effort);
+      EXPECT_THAT(fields({5}, {100}), ElementsAre(field));
+    }
+    batch.Clear();
+    (batch.*set)(3);
+    EXPECT_THAT(fields({5}, {2}), ElementsAre(field)) << "in one copy";
+  }
   EXPECT_EQ(Status().reads(), 1u);
   ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+// Two links lead to each of the disks 0 and 8, and a link carries one circuit: five reads of
+// objects there are one too many.
+TEST_F(DataServerServiceTest, ADryRunRefusesWhatTheRunWouldRefuse) {
+  Start(16, /*capacity=*/1);
+  for (uint64_t object = 0; object < 5; ++object) ASSERT_TRUE(PlaceAt(object, {0, 8}).ok());
+  for (uint32_t users = 1; users <= 5; ++users) {
+    v1::ObjectBatchRequest batch;
+    batch.set_protocol("minimum");
+    for (uint32_t user = 0; user < users; ++user) {
+      batch.add_users(user);
+      batch.add_objects(user);
+    }
+    batch.set_dry_run(true);
+    const absl::Status dry = Call(*controller_->data_server, &Stub::RequestBatch, batch).status();
+    batch.set_dry_run(false);
+    const absl::Status real = Call(*controller_->data_server, &Stub::RequestBatch, batch).status();
+    EXPECT_EQ(dry.message(), real.message()) << users << " users";
+    EXPECT_EQ(dry.code(), real.code());
+    EXPECT_EQ(FieldsOf(dry), FieldsOf(real));
+    if (users == 1) {
+      EXPECT_TRUE(real.ok()) << real;
+    }
+    if (users == 5) {
+      EXPECT_EQ(dry.code(), absl::StatusCode::kResourceExhausted) << dry;
+    }
+    v1::ReleaseObjectsRequest all;
+    all.set_all(true);
+    ASSERT_TRUE(Call(*controller_->data_server, &Stub::ReleaseBatch, all).ok());
+  }
 }
 
 // Data planes keep circuits but do not know objects. The run directory keeps the objects.

@@ -318,6 +318,17 @@ TEST(FabricState, ADryRunOfAPermutationChangesNothing) {
   EXPECT_EQ(TotalLoad(state), 4u);
 }
 
+// Row 0 can leave stage 0 by no link, so benes routes its request by itself, and asks before that.
+TEST(FabricState, ADryRunOfAPermutationEndsWhenItIsInterrupted) {
+  FabricState state(
+      std::make_shared<const Network>(*Network::Make({.kind = NetworkKind::kBenes, .rows = 4})), 0);
+  const PermutationOrder order{.protocol = "benes",
+                               .requests = {{0, 1}, {1, 2}, {2, 3}, {3, 0}},
+                               .avoid = {{0, 0, 0}, {0, 0, 1}}};
+  const auto enough = [] { return absl::CancelledError("enough"); };
+  EXPECT_EQ(state.planner().Route(order, enough).status(), enough());
+}
+
 TEST(FabricState, BadPermutationsNameWhatIsWrong) {
   FabricState state(TwoFold(4), 0);
   const auto fields = [&](const PermutationOrder& order, absl::StatusCode code) {

@@ -126,6 +126,36 @@ TEST_F(LinkCapacityTest, TheOtherPathServesWhereTheChosenOneIsFull) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
+// Rows 0 to 7 turned by `turn` places, on links that carry one circuit. A dry run sees what the
+// permutation replaces, and what has no room.
+TEST_F(LinkCapacityTest, ADryRunRefusesWhatTheRunWouldRefuse) {
+  v1::Topology topology = SmallTopology();
+  topology.mutable_circuits()->set_capacity(1);
+  StartWith(topology);
+  int served = 0, refused = 0;
+  for (uint32_t turn = 0; turn < 8; ++turn) {
+    v1::RoutePermutationRequest request;
+    request.set_protocol("minimum");
+    request.set_replace(true);
+    for (uint32_t row = 0; row < 8; ++row) {
+      request.add_inputs(row);
+      request.add_outputs((row + turn) % 8);
+    }
+    request.set_dry_run(true);
+    const absl::Status dry = Ask(request).status();
+    request.set_dry_run(false);
+    const absl::Status real = Ask(request).status();
+    EXPECT_EQ(dry.message(), real.message()) << "turn " << turn;
+    EXPECT_EQ(dry.code(), real.code());
+    EXPECT_EQ(FieldsOf(dry), FieldsOf(real));
+    served += real.ok();
+    refused += real.code() == absl::StatusCode::kResourceExhausted;
+  }
+  EXPECT_EQ(served + refused, 8);
+  EXPECT_GT(served, 0);
+  EXPECT_GT(refused, 0);
+}
+
 TEST_F(LinkCapacityTest, AWrongCapacityIsRefusedNamingIt) {
   Start();
   v1::Topology topology = SmallTopology();

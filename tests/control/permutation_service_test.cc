@@ -107,6 +107,24 @@ TEST_F(PermutationServiceTest, RefusesThresholdsAndProtocolsThatDoNotFitNamingTh
   request.set_q(255);
   EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("q"));
   request.set_q(0);
+  // In range, and of no use to the protocol.
+  for (const bool in_band : {false, true}) {
+    request.set_in_band(in_band);
+    request.set_q(5);
+    EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("q"));
+    request.set_q(0);
+    request.set_protocol("minimum");
+    request.set_c(3);
+    EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("c"));
+    request.set_c(0);
+    request.set_max_rounds(1);
+    EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("max_rounds"));
+    request = Collision(0, 0);
+  }
+  request.set_dry_run(true);
+  request.set_idempotency_key("key");
+  EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("idempotency_key"));
+  request = Collision(0, 0);
   request.set_protocol("benes");
   EXPECT_EQ(Ask(request).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(Ask(request).status().message()), HasSubstr("not defined on"));

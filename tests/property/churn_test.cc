@@ -25,11 +25,12 @@ struct Plant {
   ChurnAnswer Execute(const ChurnStep& step) {
     if (!step.set_up) {
       const auto released = circuits.Release(step.input);
-      return released.ok() ? ChurnAnswer(std::vector<Row>()) : released.status();
+      return released.ok() ? ChurnAnswer(ChurnPath()) : released.status();
     }
     const auto path = circuits.SetUp(*chooser, step.input, step.output);
     if (!path.ok()) return path.status();
-    return WalkTag(network, step.input, path->tag);
+    const std::vector<int> ports = PortsOfTag(network, path->tag);
+    return ChurnPath(WalkTag(network, step.input, path->tag), {ports.begin(), ports.end()});
   }
   // Wakes up every `pace` seconds; 0: whenever a step is due.
   ChurnTarget target(double pace = 0) {
@@ -124,6 +125,12 @@ TEST(Churn, RefusesWhatIsWrongNamingTheLine) {
   Plant plant(4);
   const auto status = RunChurn(4, 4, {.rate = 0}, plant.target()).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("rate: 0"));
+  // So many steps would never end.
+  for (const double rate : {1.1e9, 1e17, 1e300}) {
+    EXPECT_EQ(RunChurn(4, 4, {.rate = rate}, plant.target()).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << rate;
+  }
 }
 
 TEST(Churn, WhatIsDueTogetherIsTheSameStepsInTheSameOrder) {
@@ -242,8 +249,8 @@ TEST(Churn, CountsNoLinkOfAHypercubeWhereAPathKeepsItsRow) {
                                  std::vector<ChurnAnswer> answers;
                                  for (const ChurnStep& step : some) {
                                    answers.push_back(step.input == 0
-                                                         ? std::vector<Row>{0, 0, 0, 0}
-                                                         : std::vector<Row>{1, 0, 0, 4});
+                                                         ? ChurnPath({0, 0, 0, 0}, {0, 0, 0})
+                                                         : ChurnPath({1, 0, 0, 4}, {0, 0, 1}));
                                  }
                                  return answers;
                                },
@@ -268,7 +275,7 @@ TEST(Churn, CountsParallelLinksApart) {
     const auto execute = [&](const ChurnStep& step) -> ChurnAnswer {
       if (!step.set_up) {
         const auto released = circuits.Release(step.input);
-        return released.ok() ? ChurnAnswer(std::vector<Row>()) : released.status();
+        return released.ok() ? ChurnAnswer(ChurnPath()) : released.status();
       }
       const auto path = circuits.SetUp(*chooser, step.input, step.output);
       if (!path.ok()) return path.status();

@@ -11,6 +11,7 @@
 #include "control/protocols/data_server.h"
 #include "control/protocols/protocol.h"
 #include "tests/property/paper.h"
+#include "tests/property/random_requests.h"
 #include "tests/property/slow_data_server.h"
 
 namespace bfly::control {
@@ -43,13 +44,6 @@ struct Faults {
   FaultSet set;
   std::set<Edge> edges;
 };
-
-std::vector<Request> RandomRequests(uint32_t rows, uint64_t seed) {
-  const std::vector<uint32_t> outputs = RandomPermutation(seed, RandomStream::kTest, rows);
-  std::vector<Request> requests;
-  for (Row input = 0; input < rows; ++input) requests.push_back({input, outputs[input]});
-  return requests;
-}
 
 std::array<std::vector<Row>, 2> CandidatesOf(const SwitchSettings& settings, int d,
                                              const Request& request) {

@@ -40,6 +40,51 @@ class Churn(CommandLineTest):
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("/nowhere", wrong.stderr)
 
+    def test_a_path_may_go_round_a_wrapped_butterfly_twice(self):
+        self.bfly("up", self.write("wrapped", f"""
+name: wrapped
+network: {{kind: wrapped_butterfly, rows: 32, passes: 2}}
+placement: [{{stages: 0-4, lcore: {LCORES[0]}}}]
+"""))
+        live = self.json("circuit", "churn", "--rate", 500, "--holding", 0.01, "--duration", 0.5)
+        self.assertGreater(live["set_up"], 100)
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+        # Both keep their rows, so each crosses its five links twice.
+        steps = self.write("steps", "setup 0 0\nsetup 1 1\n")
+        live = self.json("circuit", "churn", "--arrivals", "adversary", steps, "--rate", 100, "--protocol", "greedy")
+        self.assertEqual((live["standing"], live["congestion"]), (2, 2))
+
+    def test_links_of_a_multibutterfly_are_told_apart_though_both_change_the_row(self):
+        rows = 32
+        file = self.write("splitters", f"""
+name: splitters
+network: {{kind: multibutterfly, rows: {rows}, seed: 1, multiplicity: 1}}
+placement: [{{stages: 0-4, lcore: {LCORES[0]}}}]
+""")
+        outputs = [(5 * row + 3) % rows for row in range(rows)]
+        chosen = self.write("outputs", "".join(f"{row}\n" for row in outputs))
+        links = {}
+        for path in self.json("circuit", "permutation", "--dry-run", "--network", file, "--protocol", "greedy",
+                              "--permutation", chosen)["paths"]:
+            for level, link in enumerate(zip(path["rows"], path["rows"][1:])):
+                links[level, link] = links.get((level, link), 0) + 1
+        steps = self.write("steps", "".join(f"setup {row} {output}\n" for row, output in enumerate(outputs)))
+        self.bfly("up", file)
+        live = self.json("circuit", "churn", "--arrivals", "adversary", steps, "--rate", 1000, "--protocol", "greedy")
+        self.assertEqual((live["standing"], live["congestion"]), (rows, max(links.values())))
+
+    def test_what_cannot_end_or_be_read_is_refused(self):
+        dry = ("--dry-run", "--network", self.file)
+        for rate in "1e10", "1e17", "1e300":
+            refused = self.bfly("circuit", "churn", *dry, "--duration", 1, "--rate", rate,
+                                check=False)
+            self.assertEqual(refused.returncode, 2, rate)
+            self.assertIn("--rate", refused.stderr)
+        folder = self.bfly("circuit", "churn", "--dry-run", "--network", self.file, "--arrivals", "adversary",
+                           self.directory, check=False)
+        self.assertEqual(folder.returncode, 1)
+        self.assertIn("is a directory", folder.stderr)
+
     def churn(self, *words):
         process = subprocess.Popen([BFLY, "circuit", "churn", *map(str, words), "--run-dir", self.run_dir],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits, the data server and built-in sources, by the command line."""
 
+import concurrent.futures
 import signal
 import subprocess
 import unittest
@@ -205,11 +206,37 @@ circuits: {{capacity: 8}}
                 (("data-server", "batch", *dry, "--copies", 1, "--c", 3), "--c: chooses between two copies"),
                 (("data-server", "batch", *dry, "--copies", 1, "--protocol", "minimum"), "--protocol: chooses between"),
                 (("circuit", "churn", "--arrivals", "adversary", steps, "--holding", 3), "--holding: is for poisson"),
+                (("circuit", "permutation", *dry, "--traffic", 100), "--traffic excludes --dry-run"),
+                (("circuit", "permutation", *dry, "--replace"), "--replace excludes --network"),
                 (("circuit", "churn", *dry, "--interval", 3), "--interval excludes --dry-run")):
             refused = self.bfly(*words, check=False)
             self.assertEqual(refused.returncode, 2, words)
             self.assertIn(what, refused.stderr, words)
         self.bfly("circuit", "permutation", *dry, "--protocol", "q_limited", "--q", 3)
+
+    def test_requests_that_benes_moves_to_other_paths_stand(self):
+        self.bfly("up", self.write("benes", f"""
+name: benes
+network: {{kind: benes, rows: 8}}
+placement: [{{stages: 0-5, lcore: {LCORES[0]}}}]
+"""))
+        self.bfly("link", "down", "s1 r0-7 p1")
+        said = self.bfly("circuit", "permutation", "--protocol", "benes", "--seed", 3).stdout
+        self.assertRegex(said, r"requests? took another path, which may share links: inputs \d")
+        self.assertNotIn("without a path", said)
+        self.assertEqual(self.json("circuit", "list")["total"], 8)
+
+    def test_circuits_stand_though_their_sources_could_not_be_started(self):
+        self.bfly("up", self.file)
+        # All the sources that a controller allows.
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda number: self.bfly("traffic", "start", "--name", f"s{number}", "--to", "uniform", "--rate", 1,
+                                                   "--rows", 0), range(256)))
+        refused = self.bfly("circuit", "permutation", "--traffic", 100, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("16 circuits", refused.stdout)
+        self.assertIn("the 16 circuits stand; no source was started", refused.stderr)
+        self.assertEqual(self.json("circuit", "list")["total"], 16)
 
     def test_protocols_are_measured_beside_the_textbook(self):
         bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 1)

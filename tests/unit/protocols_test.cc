@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
+#include "control/protocols/churn.h"
 #include "control/protocols/circuit_set.h"
 #include "control/protocols/protocol.h"
 #include "topologies/switch_settings.h"
@@ -241,6 +243,24 @@ TEST(Protocols, RefuseThresholdsOutOfRange) {
   EXPECT_TRUE(RoutePermutation("collision", bb, pi, {.c = 254}).ok());
 }
 
+TEST(Protocols, RefuseThresholdsThatTheyDoNotHave) {
+  const Network bb = Make(NetworkKind::kTwoFoldButterfly, 8);
+  const Permutation pi = PermutationByName("identity", 8, 0).value();
+  for (const char* protocol :
+       {"minimum", "collision", "greedy", "one_choice", "valiant", "q_limited", "ranade_flip"}) {
+    const auto refused = [&](const ProtocolOptions& options) {
+      return absl::IsInvalidArgument(RoutePermutation(protocol, bb, pi, options).status());
+    };
+    const bool rounds = std::string(protocol) == "collision";
+    EXPECT_EQ(refused({.c = 3}), !rounds) << protocol;
+    EXPECT_EQ(refused({.max_rounds = 1}), !rounds) << protocol;
+    EXPECT_EQ(refused({.q = 5}), std::string(protocol) != "q_limited") << protocol;
+    EXPECT_FALSE(refused({})) << protocol;
+  }
+  EXPECT_EQ(RoutePermutation("minimum", bb, pi, {.c = 3}).status().message(),
+            "c: protocol minimum does not take it, collision does");
+}
+
 TEST(Protocols, RefuseWorkersOutOfRangeOrOfNoUse) {
   const Network bb = Make(NetworkKind::kTwoFoldButterfly, 8);
   const Network benes = Make(NetworkKind::kBenes, 8);
@@ -270,6 +290,20 @@ TEST(Protocols, ThatNeedAllRequestsTogetherSaySo) {
 TEST(SwitchSettings, BelongToTheTwoFoldButterflyOnly) {
   EXPECT_EQ(SwitchSettings::Make(Make(NetworkKind::kButterfly, 8)).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(Churn, AnAnswerWithoutAPortForEachHopEndsIt) {
+  const auto steps = ParseChurn("setup 0 0\n", 8, "f").value();
+  for (const size_t ports : {0u, 1u, 3u}) {
+    const ChurnTarget target{.execute =
+                                 [&](const std::vector<ChurnStep>&) {
+                                   return std::vector<ChurnAnswer>{
+                                       ChurnPath({0, 0, 0}, std::vector<uint32_t>(ports, 0))};
+                                 },
+                             .wait = [](double at, const ChurnReport&) { return at; }};
+    EXPECT_EQ(RunChurn(8, 3, {.rate = 1, .adversary = steps}, target).status(),
+              absl::InternalError(absl::StrCat("a path of 3 rows has ", ports, " ports")));
+  }
 }
 
 }  // namespace
