@@ -71,9 +71,10 @@ void AddCompletion(CLI::App& app, Invocation& invocation) {
   verb->add_option("shell", *shell, "The shell")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  verb->footer(
-      "Example:\n  bfly completion bash > ~/.local/share/bash-completion/completions/bfly\n\n"
-      "deploy/install puts the files of all three shells in place.");
+  verb->footer(std::string("Example:\n  bfly completion bash > "
+                           "~/.local/share/bash-completion/completions/bfly\n\n"
+                           "deploy/install puts the files of all three shells in place.\n\n") +
+               kExitCodes);
   verb->callback([&app, &invocation, shell] {
     invocation.action = [&app, shell] {
       const std::string text = *shell == "bash"  ? BashCompletion(app)

@@ -86,6 +86,7 @@ void AddDown(CLI::App& app, Invocation& invocation) {
   TakesElectionId(verb, invocation);
   verb->callback([&invocation] {
     invocation.action = [common = invocation.common]() -> absl::Status {
+      if (absl::Status here = WorksInRunDir(common); !here.ok()) return here;
       Fleet fleet(common.run_dir);
       // An empty account of another user's fabric must not need a directory that does not exist.
       if (!std::filesystem::exists(common.run_dir)) return CloseFabric(fleet, common);

@@ -137,6 +137,7 @@ class Rising {
 };
 
 absl::Status Down(const Common& common) {
+  if (absl::Status here = WorksInRunDir(common); !here.ok()) return here;
   if (!std::filesystem::exists(common.run_dir)) return ReadLab(common).status();
   const absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
   if (!lock.ok()) return lock.status();
@@ -285,6 +286,7 @@ void AddLabExec(CLI::App& group, Invocation& invocation) {
                            "command's, or 125 if bfly fails, 126 if the command cannot be run, 127 "
                            "if there is no such command",
                            "sudo bfly lab exec h0 -- ping -c 3 10.77.0.2");
+  verb->remove_option(verb->get_option("--json"));  // the output is the command's
   struct Words {
     std::string host;
     std::vector<std::string> command;

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -163,6 +165,36 @@ void KeepControllerOffWorkers(const v1::FabricStatus& status, const Fleet& fleet
   dataplane::KeepProcessOff(fleet.pid(kControllerName), cpus);
 }
 
+// FailedPrecondition: an option is for a process that starts, and that process runs already.
+absl::Status CheckStartOptions(const UpOptions& options, const v1::Topology& topology,
+                               const Fleet& fleet, const Common& common) {
+  if (!options.web.empty() && fleet.Answers(kControllerName))
+    return absl::FailedPreconditionError(
+        absl::StrCat("--web: the controller in ", common.run_dir,
+                     " runs already and serves a page only if it was started with --web; leave "
+                     "--web out, or end it and run `bfly-controller --web ",
+                     options.web, "`"));
+  if (!options.state_dir.empty() && fleet.Answers(kControllerName))
+    return absl::FailedPreconditionError(
+        absl::StrCat("--state-dir: the controller in ", common.run_dir,
+                     " runs already and keeps the intent where it was told at its start; leave "
+                     "--state-dir out, or end it and start it with `--state-dir ",
+                     options.state_dir, "` (a unit: BFLY_STATE_DIR=", options.state_dir,
+                     " in /etc/default/bfly)"));
+  if (options.device_dirs.empty()) return absl::OkStatus();
+  for (const v1::DataPlane& plane : topology.data_planes()) {
+    if (!plane.address().empty() || !fleet.Answers(plane.name())) continue;
+    const std::string words =
+        absl::StrCat("--device-dir ", absl::StrJoin(options.device_dirs, " --device-dir "));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--device-dir: data plane ", plane.name(), " in ", common.run_dir,
+        " runs already and uses the directories that it was told at its start; leave "
+        "--device-dir out, or end it and start it with `",
+        words, "` (a unit: BFLY_DATAPLANE_OPTIONS='", words, "' in /etc/default/bfly)"));
+  }
+  return absl::OkStatus();
+}
+
 // Waits until a signal asks to end, or a process of the fabric dies.
 absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
   const std::vector<std::string> started = fleet.Running();
@@ -176,6 +208,14 @@ absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
   }
 }
 
+// The check of --web, behind which the parser would also take FILE. The controller judges the
+// address.
+std::string NotAPlace(const std::string& value) {
+  const std::string port = value.substr(value.rfind(':') + 1);  // rfind() + 1 is 0 without a colon
+  if (!port.empty() && absl::c_all_of(port, absl::ascii_isdigit)) return "";
+  return absl::StrCat("'", value, "' is no PORT or ADDRESS:PORT; write --web behind FILE");
+}
+
 }  // namespace
 
 absl::Status Up(const UpOptions& options, const Common& common) {
@@ -183,6 +223,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   absl::StatusOr<Source> source = ReadSource(options.file);
   if (!source.ok()) return source.status();
   const v1::Topology& topology = source->topology;
+  if (absl::Status here = WorksInRunDir(common); !here.ok()) return here;
   absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
   if (!lock.ok()) return lock.status();
   Fleet fleet(common.run_dir, common.tls);
@@ -203,12 +244,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
                   "its controller is gone; a new one takes it over, `bfly-controller --run-dir ",
                   common.run_dir, "`"),
         ", stop it with `bfly down`"));
-  if (!options.web.empty() && fleet.Answers(kControllerName))
-    return absl::FailedPreconditionError(
-        absl::StrCat("--web: the controller in ", common.run_dir,
-                     " runs already and serves a page only if it was started with --web; leave "
-                     "--web out, or end it and run `bfly-controller --web ",
-                     options.web, "`"));
+  if (absl::Status fit = CheckStartOptions(options, topology, fleet, common); !fit.ok()) return fit;
   // Removes what a killed fabric left behind.
   if (!replace) fleet.Stop(/*keep_logs=*/false);
 
@@ -261,8 +297,8 @@ CLI::Option* AddResumeOptions(CLI::App& verb, UpOptions& options) {
   return verb.add_flag(
       "--resume", options.resume,
       "Bring back what `bfly down`, `bfly lab down` or the end of the machine left: circuits, "
-      "changed links, faults, objects and traffic. FILE must have the same name and network. "
-      "Without it the fabric begins anew, and what was kept is set aside");
+      "changed links, faults, objects, traffic and the schedule. FILE must have the same name and "
+      "network. Without it the fabric begins anew, and what was kept is set aside");
 }
 
 void AddWebOption(CLI::App& verb, std::string& web) {
@@ -271,6 +307,7 @@ void AddWebOption(CLI::App& verb, std::string& web) {
                   "another PORT or ADDRESS:PORT of this machine stands behind --web")
       ->type_name("ADDRESS")
       ->expected(0, 1)
+      ->check(NotAPlace)
       ->default_str("7390");
 }
 

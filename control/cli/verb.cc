@@ -4,21 +4,45 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "control/cli/events.h"
+#include "control/server/address.h"
 
 namespace bfly::control {
 namespace {
 
 constexpr char kVersion[] = "bfly " BFLY_VERSION;
 
-constexpr char kExitCodes[] =
-    "Exit codes: 0 done, 1 refused or failed (standard error says why), 2 wrong usage.";
+// How CLI11 writes the types of whole numbers, and the names that verbs give such types instead.
+// A verb that gives an unsigned option another name must add the name here, or negative numbers
+// pass.
+constexpr const char* kUnsignedTypes[] = {"BYTES",   "C", "COUNT",  "D[,D]",  "FRAMES", "H",
+                                          "K",       "L", "LEVEL",  "N",      "NUMBER", "P,P...",
+                                          "PACKETS", "Q", "R",      "R,R...", "ROUNDS", "STAGE",
+                                          "STEPS",   "W", "W,W...", "Y",      "Z"};
 
-// Returns what is wrong with a number that is negative or too large, or nothing. The parser refuses
-// words that are not numbers.
+bool IsUnsigned(const std::string& type) {
+  // Checks stand behind a colon, as in "N:INT in [1 - 64]".
+  const absl::string_view name = absl::string_view(type).substr(0, type.find(':'));
+  return absl::StartsWith(type, "UINT") || absl::c_linear_search(kUnsignedTypes, name);
+}
+
+// Returns what is wrong with a number that CLI11 would take for another one, or nothing. The parser
+// refuses words that are not numbers.
+std::string LeadingZero(const std::string& value) {
+  absl::string_view digits = absl::StripLeadingAsciiWhitespace(value);
+  if (!absl::ConsumePrefix(&digits, "-")) absl::ConsumePrefix(&digits, "+");
+  const bool octal = digits.size() > 1 && digits[0] == '0' && absl::ascii_isdigit(digits[1]);
+  return octal ? value + " begins with 0; write it without leading zeros" : "";
+}
+
 std::string WrongWholeNumber(const std::string& value) {
-  if (absl::StartsWith(value, "-")) return value + " is below 0";
+  if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(value), "-")) return value + " is below 0";
+  if (std::string wrong = LeadingZero(value); !wrong.empty()) return wrong;
   errno = 0;
   std::strtoull(value.c_str(), nullptr, 0);
   return errno == ERANGE ? value + " is larger than any number here, 18446744073709551615" : "";
@@ -26,7 +50,9 @@ std::string WrongWholeNumber(const std::string& value) {
 
 void CheckWholeNumbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (absl::StartsWith(option->get_type_name(), "UINT")) option->check(WrongWholeNumber);
+    const std::string type = option->get_type_name();
+    if (IsUnsigned(type)) option->check(WrongWholeNumber);
+    if (absl::StartsWith(type, "INT")) option->check(LeadingZero);
   }
   for (CLI::App* verb : app.get_subcommands({})) CheckWholeNumbers(*verb);
 }
@@ -39,8 +65,13 @@ void CheckTakes(const CLI::Option* option, const std::string& protocol, const st
                              "protocol " + protocol + " does not take it, " + taker + " does");
 }
 
-std::string Common::controller_address() const {
-  return controller.empty() ? "unix:" + run_dir + "/controller.sock" : controller;
+absl::Status WorksInRunDir(const Common& common) {
+  const std::string here = common.own_socket();
+  if (common.controller_address() == here) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("this verb works with the processes of the run directory and its controller, ",
+                   here, ", but --controller or $BFLY_CONTROLLER names ", common.controller,
+                   "; leave it out, or type --run-dir, which counts more than the variable"));
 }
 
 CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& name,
@@ -48,14 +79,15 @@ CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& n
   CLI::App* verb = parent.add_subcommand(name, help);
   Common& common = invocation.common;
   verb->add_option("--run-dir", common.run_dir,
-                   "Directory of sockets, logs and pid files of a running fabric")
-      ->envname("BFLY_RUN_DIR")
-      ->capture_default_str()
+                   "Directory of sockets, logs and pid files of a running fabric [BFLY_RUN_DIR, "
+                   "else /run/bfly]")
+      // Only for one that is typed, and before a typed --controller is read.
+      ->each([&common](const std::string&) { common.controller.clear(); })
       ->type_name("DIR");
   verb->add_option("--controller", common.controller,
                    "Address of bfly-controller, such as 10.0.0.1:7380; "
-                   "left out: the Unix socket in the run directory")
-      ->envname("BFLY_CONTROLLER")
+                   "left out: the Unix socket in the run directory [BFLY_CONTROLLER, unless "
+                   "--run-dir is typed]")
       ->type_name("ADDRESS");
   const struct {
     const char* flag;
@@ -81,6 +113,7 @@ void TakesElectionId(CLI::App* verb, Invocation& invocation) {
                    "Act in the name of the controller that holds the primary role; `bfly status` "
                    "shows its id")
       ->envname("BFLY_ELECTION_ID")
+      ->check(WrongWholeNumber)
       ->type_name("ID");
 }
 
@@ -93,7 +126,9 @@ CLI::App* NewGroup(CLI::App& parent, const std::string& name, const std::string&
 }
 
 std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
-  invocation.common.run_dir = "/run/bfly";
+  // Not by envname(), after which a variable looks like a typed option.
+  invocation.common.run_dir = RunDirectory("");
+  if (const char* named = std::getenv("BFLY_CONTROLLER")) invocation.common.controller = named;
   auto app = std::make_unique<CLI::App>(
       "bfly runs multistage networks (butterflies and their relatives) as switch software", "bfly");
   app->set_version_flag("--version", kVersion);

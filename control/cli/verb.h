@@ -21,15 +21,20 @@ namespace bfly::control {
 // The options of every verb.
 struct Common {
   std::string run_dir;     // where `bfly up` keeps sockets, logs and pid files
-  std::string controller;  // gRPC address; empty: the Unix socket in run_dir
+  std::string controller;  // gRPC address; empty: the Unix socket in run_dir, own_socket()
   TlsFlags tls;            // for a controller at a TCP address
   bool json = false;
   // The primary role's election id, if the user's own controller holds the role; 0: nobody holds
   // it.
   uint64_t election_id = 0;
 
-  std::string controller_address() const;
+  std::string own_socket() const { return "unix:" + run_dir + "/controller.sock"; }
+  std::string controller_address() const { return controller.empty() ? own_socket() : controller; }
 };
+
+// For verbs that start and stop processes in the run directory. InvalidArgument: the user named a
+// controller elsewhere.
+absl::Status WorksInRunDir(const Common& common);
 
 // Exit codes of bfly. The parser's refusals are kUsage; everything that was tried and failed is
 // kFailed.
@@ -44,8 +49,12 @@ struct Invocation {
   int failed = kExitFailed;  // the exit code if the action fails; an action may set another
 };
 
+// The last line of every help.
+inline constexpr char kExitCodes[] =
+    "Exit codes: 0 done, 1 refused or failed (standard error says why), 2 wrong usage.";
+
 // Declares a verb with the common options. `example` is shown at the end of its help and can be
-// typed as it stands.
+// typed as it stands. A run directory that is typed counts more than $BFLY_CONTROLLER.
 CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& name,
                   const std::string& help, const std::string& example);
 // A verb that only has other verbs below it, such as `bfly circuit`.
@@ -86,8 +95,9 @@ void AddBench(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 void AddCompletionValues(CLI::App& app, Invocation& invocation);
 
-// Builds the whole parser. `invocation` must outlive it. Whole numbers that are negative or do not
-// fit into 64 bits are wrong usage; CLI11 alone would silently take another number.
+// Builds the whole parser. `invocation` must outlive it. Whole numbers that are negative, do not
+// fit into 64 bits or begin with a 0 are wrong usage; CLI11 alone would silently take another
+// number.
 std::unique_ptr<CLI::App> BuildParser(Invocation& invocation);
 
 }  // namespace bfly::control

@@ -3,7 +3,8 @@
 """A controller that follows demand: twenty times a second it reads who sends to whom, and the heaviest pairs get circuits.
 
 The XDP program of a port counts the frames for each row. Port hN is taken to be at row N, as in
-topologies/examples/demo.yaml; `sudo deploy/demo` makes hosts for that file. Needs python3-bfly. Usage: matching.py
+topologies/examples/demo.yaml; `sudo bfly lab up topologies/examples/demo.yaml` makes the hosts. Needs python3-bfly.
+Usage: matching.py
 """
 from collections.abc import Iterator
 

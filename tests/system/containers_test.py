@@ -13,7 +13,7 @@ from lab import BUILD, PATIENCE, ROOT, Lab, Process
 
 FOLDER = ROOT / "deploy/container"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())
-MAP, POD = yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text())
+MAP, CLAIM, POD = yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text())
 
 
 def commands():
@@ -45,13 +45,28 @@ class ContainersTest(CommandLineTest):
                 source = re.sub(r"\$\{.*?\}", "/variable", volume).split(":")[0]
                 self.assertTrue(source.startswith("/") or source in COMPOSE["volumes"], f"{name}: {volume}")
             self.assertLessEqual(set(service.get("depends_on", [])), set(COMPOSE["services"]))
-        self.assertEqual((MAP["kind"], POD["kind"], POD["apiVersion"]), ("ConfigMap", "Pod", "v1"))
+        self.assertEqual((MAP["kind"], CLAIM["kind"], POD["kind"], POD["apiVersion"]),
+                         ("ConfigMap", "PersistentVolumeClaim", "Pod", "v1"))
         volumes = {volume["name"]: volume for volume in POD["spec"]["volumes"]}
         self.assertEqual(volumes["topology"]["configMap"]["name"], MAP["metadata"]["name"])
+        self.assertEqual(volumes["state"]["persistentVolumeClaim"]["claimName"], CLAIM["metadata"]["name"])
         for container in POD["spec"]["containers"]:
             self.assertLessEqual({mount["name"] for mount in container["volumeMounts"]}, set(volumes))
             # Kubernetes gives hugepages, devices and CPUs of one's own only where limits are the requests.
             self.assertEqual(container["resources"]["limits"], container["resources"]["requests"])
+
+    def test_what_a_controller_keeps_outlives_its_container(self):
+        # Where a controller of the run directory /run/bfly keeps the intent, as its help says.
+        told = subprocess.run([BUILD / "bfly-controller", "--help"], capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
+        place = re.search(r"else\s+(\S+)\s+for\s+/run/bfly", told.split("--state-dir")[1])[1]
+        service = COMPOSE["services"]["controller"]
+        self.assertIn(place, [volume.split(":")[1] for volume in service["volumes"] if volume.split(":")[0] in COMPOSE["volumes"]])
+        lasting = {volume["name"] for volume in POD["spec"]["volumes"] if "persistentVolumeClaim" in volume}
+        for container in POD["spec"]["containers"]:
+            if container["command"][0] == "bfly-controller":
+                self.assertIn(place, [mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] in lasting])
+        for name, command in commands():
+            self.assertNotIn("--state-dir", command, name)
 
     def test_the_programs_take_the_options(self):
         for name, command in commands():

@@ -2,6 +2,7 @@
 """The Python package against real daemons: what it does is seen by `bfly`, and what is wrong comes as bfly.Error."""
 import concurrent.futures
 import csv
+import numbers
 import os
 import pathlib
 import signal
@@ -102,6 +103,17 @@ class PythonClientTest(CommandLineTest):
             program = "import bfly\ntry:\n    bfly.connect('127.0.0.1:1')\nexcept bfly.ArgumentError as error:\n    print(error.field)\n"
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False)
             self.assertEqual((done.stdout, done.stderr), (field + "\n", ""), given)
+
+    def test_a_row_may_be_an_integer_of_another_library(self):
+        class Three:  # as numpy's are
+            def __int__(self):
+                return 3
+
+            __index__ = __int__
+
+        numbers.Integral.register(Three)
+        made = bfly.source("0", to=Three())
+        self.assertEqual((made.destination, made.row), (made.ROW, 3))
 
     def test_circuits(self):
         self.bfly("up", self.file)
@@ -316,6 +328,11 @@ class PythonClientTest(CommandLineTest):
                 fabric.circuits.set_up(0, 0)
                 raise RuntimeError("of the block")
             self.assertEqual(self.pids(), [])
+            # What it starts is here, whatever fabric the variable names.
+            with unittest.mock.patch.dict("os.environ", BFLY_CONTROLLER="unix:/nowhere", BFLY_RUN_DIR=str(self.run_dir)):
+                with bfly.up(self.file) as fabric:
+                    self.assertEqual((fabric.status().name, len(self.pids())), ("life", 2))
+            self.assertEqual(self.pids(), [])
             broken = self.write("broken.yaml", "name: x\n")
             with self.assertRaisesRegex(bfly.Error, "network: is missing"), bfly.up(broken, run_dir=self.run_dir):
                 self.fail("a wrong file")
@@ -338,6 +355,13 @@ class PythonClientTest(CommandLineTest):
         self.assertEqual((run.passed, run.verdicts["PASS"]), (True, (claims["verdict"] == "PASS").sum()))
         self.assertEqual(bfly.Experiment(out).verdicts, run.verdicts)
         self.refused("NOT_FOUND", "", bfly.Experiment, self.directory)
+        # A file of which a crash left a part is told; where results are to be, it does not count as results.
+        torn = self.directory / "torn"
+        torn.mkdir()
+        (torn / "results.json").write_text((out / "results.json").read_text()[:100])
+        self.assertIn("results.json is damaged", self.refused("DATA_LOSS", "", bfly.Experiment, torn).message)
+        with self.with_bfly_in_the_path():
+            self.refused("UNKNOWN", "", bfly.measure, "no-such-file.yaml", torn)
         # Python says by None that a module is not there.
         with unittest.mock.patch.dict(sys.modules, pandas=None):
             self.assertIn("python3-pandas", self.refused("FAILED_PRECONDITION", "", run.results).message)

@@ -169,8 +169,8 @@ TEST(BashCompletion, TakesNoValueOfAnOptionForAVerbOrAnOption) {
 }
 
 TEST(BashCompletion, OffersNoOptionBehindTwoDashes) {
-  EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--", "--j"}), ElementsAre());
-  EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--j"}), ElementsAre("--json"));
+  EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--", "--ru"}), ElementsAre());
+  EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--ru"}), ElementsAre("--run-dir"));
 }
 
 TEST(BashCompletion, OffersLinksThatAreDownWhereLinksAreBroughtBack) {

@@ -4,7 +4,12 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
 
+#include "control/cli/set_each.h"
 #include "control/cli/suggestion.h"
 #include "control/cli/syntax.h"
 #include "control/cli/verb.h"
@@ -130,6 +135,113 @@ TEST(Suggestion, SaysWhatMayHaveBeenMeant) {
   EXPECT_EQ(meant({"counters", "--rows", "a"}), "");
 }
 
+// Every verb of the program that does something, by its whole name.
+std::vector<std::pair<std::string, CLI::App*>> Leaves(CLI::App& app, const std::string& path) {
+  const std::vector<CLI::App*> below = app.get_subcommands({});
+  if (below.empty()) return {{path, &app}};
+  std::vector<std::pair<std::string, CLI::App*>> leaves;
+  for (CLI::App* verb : below) {
+    if (verb->get_group().empty()) continue;  // not in the help
+    const auto more = Leaves(*verb, path + " " + verb->get_name());
+    leaves.insert(leaves.end(), more.begin(), more.end());
+  }
+  return leaves;
+}
+
+// Whether the option can be given this value.
+bool Takes(CLI::Option* option, const std::string& value) {
+  option->clear();
+  try {
+    option->add_result(value);
+    option->run_callback();
+  } catch (const CLI::Error&) {
+    return false;
+  }
+  return true;
+}
+
+TEST(Parser, EveryHelpHasTheExitCodesAndEveryVerbButTwoTakesJson) {
+  Invocation invocation;
+  const auto app = BuildParser(invocation);
+  for (const auto& [path, verb] : Leaves(*app, "bfly")) {
+    EXPECT_THAT(verb->help(), HasSubstr("Exit codes: 0 done, 1 refused or failed")) << path;
+    const bool none = path == "bfly completion" || path == "bfly lab exec";
+    EXPECT_EQ(verb->get_option_no_throw("--json") == nullptr, none) << path;
+  }
+}
+
+TEST(Parser, NoWholeNumberIsTakenForAnother) {
+  Invocation invocation;
+  const auto app = BuildParser(invocation);
+  int numbers = 0;
+  for (const auto& [path, verb] : Leaves(*app, "bfly")) {
+    for (CLI::Option* option : verb->get_options()) {
+      const auto takes = [option = option](const char* text) { return Takes(option, text); };
+      constexpr const char* kOthers[] = {"x", "1.5", "0.5", "1s", "0-1", "127.0.0.1:7390"};
+      if (option->get_items_expected_max() == 0 ||
+          std::any_of(std::begin(kOthers), std::end(kOthers), takes)) {
+        continue;
+      }
+      // As an unsigned number of 64 bits the first is 3; in octal 010 is 8.
+      for (const std::string wrong : {"-18446744073709551613", " -18446744073709551613", "010",
+                                      "+010", "08", "00", "18446744073709551616"}) {
+        EXPECT_FALSE(Takes(option, wrong)) << path << " " << option->get_name() << " " << wrong;
+      }
+      numbers += Takes(option, "64") && Takes(option, "0x40");
+    }
+  }
+  EXPECT_GT(numbers, 60);
+  EXPECT_THROW(app->parse("bfly bench steps --seed 010", true), CLI::ValidationError);
+}
+
+TEST(Parser, ARunDirectoryThatIsTypedCountsMoreThanTheVariable) {
+  const auto address = [](const std::string& words) {
+    Invocation invocation;
+    BuildParser(invocation)->parse("bfly status " + words, true);
+    return invocation.common.controller_address();
+  };
+  ASSERT_EQ(setenv("BFLY_CONTROLLER", "10.0.0.1:7380", 1), 0);
+  ASSERT_EQ(setenv("BFLY_RUN_DIR", "/tmp/hers", 1), 0);
+  EXPECT_EQ(address(""), "10.0.0.1:7380");
+  EXPECT_EQ(address("--run-dir /tmp/mine"), "unix:/tmp/mine/controller.sock");
+  EXPECT_EQ(address("--run-dir /tmp/hers"), "unix:/tmp/hers/controller.sock");
+  EXPECT_EQ(address("--controller 10.0.0.1:7380 --run-dir /tmp/mine"), "10.0.0.1:7380");
+  unsetenv("BFLY_CONTROLLER");
+  EXPECT_EQ(address(""), "unix:/tmp/hers/controller.sock");
+  unsetenv("BFLY_RUN_DIR");
+  EXPECT_EQ(address(""), "unix:/run/bfly/controller.sock");
+}
+
+TEST(Parser, VerbsOfARunDirectoryRefuseAnotherController) {
+  const auto code = [](const std::string& controller) {
+    Common common;
+    common.run_dir = "/tmp/mine";
+    common.controller = controller;
+    return WorksInRunDir(common).code();
+  };
+  EXPECT_EQ(code(""), absl::StatusCode::kOk);
+  EXPECT_EQ(code("unix:/tmp/mine/controller.sock"), absl::StatusCode::kOk);
+  EXPECT_EQ(code("unix:/tmp/hers/controller.sock"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("10.0.0.1:7380"), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Parser, WebInFrontOfTheFileIsExplained) {
+  for (const std::string verb : {"up", "lab up"}) {
+    Invocation invocation;
+    const auto app = BuildParser(invocation);
+    try {
+      app->parse("bfly " + verb + " --web bb8.yaml --json", true);
+      ADD_FAILURE();
+    } catch (const CLI::ParseError& error) {
+      EXPECT_STREQ(error.what(),
+                   "--web: 'bb8.yaml' is no PORT or ADDRESS:PORT; write --web behind FILE");
+    }
+    app->clear();
+    for (const std::string right : {"bb8.yaml --web", "bb8.yaml --web 0", "--web 127.0.0.2:7390 f"})
+      EXPECT_NO_THROW(app->parse("bfly " + verb + " " + right, true)) << right;
+  }
+}
+
 TEST(NodeSyntax, NodesAreALevelAndARowOrRangesOfThem) {
   const auto text = [](const std::vector<std::string>& words) -> std::string {
     const absl::StatusOr<NodeSelector> nodes = NodesOf(words);
@@ -143,6 +255,74 @@ TEST(NodeSyntax, NodesAreALevelAndARowOrRangesOfThem) {
     EXPECT_EQ(text({wrong}), "\"" + wrong +
                                  "\" names no nodes (allowed: level and row, or ranges of them, "
                                  "such as 2 6 or 'l2 r0-3')");
+  }
+}
+
+TEST(SetEach, SaysWhatWasDoneBeforeACallThatFails) {
+  const auto failing_at = [](size_t bad, bool up) {
+    std::vector<int> set;
+    const auto call = [&](int item) {
+      if (set.size() + 1 == bad) return absl::FailedPreconditionError("no");
+      set.push_back(item);
+      return absl::OkStatus();
+    };
+    const absl::Status status = SetEach(std::vector<int>{5, 6, 7, 8}, "link", up, call,
+                                        [](int item) { return "s" + std::to_string(item); });
+    EXPECT_EQ(set.size(), std::min<size_t>(bad - 1, 4));
+    return std::string(status.message());
+  };
+  EXPECT_EQ(failing_at(1, false), "no");
+  EXPECT_EQ(failing_at(2, true), "no\n1 of 4 links was brought back before this, the last s5");
+  EXPECT_EQ(failing_at(3, false), "no\n2 of 4 links were taken down before this, the last s6");
+  EXPECT_EQ(failing_at(5, false), "");
+}
+
+// What the parser says of the words behind `bfly traffic start`; empty if it takes them.
+std::string StartError(const std::vector<std::string>& words) {
+  Invocation invocation;
+  const auto app = BuildParser(invocation);
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  reversed.insert(reversed.end(), {"start", "traffic"});
+  try {
+    app->parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TrafficStart, RefusesOptionsThatItWouldNotUse) {
+  for (const std::vector<std::string>& right : std::vector<std::vector<std::string>>{
+           {"--to", "p-flip", "--p", "0.25"},
+           {"--to", "hotspot", "--hotspots", "3,7", "--weights", "2,1"},
+           {"--process", "bernoulli", "--slot", "1ms"},
+           {"--process", "slotted-batch", "--slot", "1ms"},
+           {"--process", "on-off", "--on", "1s", "--duty", "0.5"},
+           {"--trace", "a.csv", "--priority", "3", "--latency"}}) {
+    EXPECT_EQ(StartError(right), "") << testing::PrintToString(right);
+  }
+  const auto refused = [](const std::vector<std::string>& words, const std::string& why) {
+    EXPECT_THAT(StartError(words), HasSubstr(why)) << testing::PrintToString(words);
+  };
+  refused({"--p", "0.25"}, "--p: --to circuit does not take it (allowed: --to p-flip)");
+  refused({"--to", "uniform", "--hotspots", "3"}, "(allowed: --to hotspot)");
+  refused({"--to", "p-flip", "--weights", "3"}, "(allowed: --to hotspot)");
+  refused({"--slot", "1ms"},
+          "--process constant does not take it (allowed: --process bernoulli or slotted-batch)");
+  refused({"--process", "poisson", "--on", "1s"}, "(allowed: --process on-off)");
+  refused({"--duty", "0.5"}, "(allowed: --process on-off)");
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"--p", "0.5"},
+                                             {"--hotspots", "3"},
+                                             {"--weights", "1"},
+                                             {"--slot", "1ms"},
+                                             {"--on", "1s"},
+                                             {"--duty", "0.5"},
+                                             {"--seed", "1"}}) {
+    std::vector<std::string> words = {"--trace", "a.csv"};
+    words.insert(words.end(), other.begin(), other.end());
+    EXPECT_THAT(StartError(words),
+                testing::AllOf(HasSubstr("excludes"), HasSubstr(other[0]), HasSubstr("--trace")));
   }
 }
 

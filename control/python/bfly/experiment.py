@@ -33,6 +33,8 @@ class Experiment:
             self.summary: dict[str, Any] = json.loads((self.folder / "results.json").read_text())
         except FileNotFoundError:
             raise Error(grpc.StatusCode.NOT_FOUND, f"{self.folder} has no results.json; bfly measure writes it") from None
+        except ValueError as why:
+            raise Error(grpc.StatusCode.DATA_LOSS, f"{self.folder}/results.json is damaged ({why}); bfly measure writes it again") from None
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -77,4 +79,7 @@ def measure(file: str | os.PathLike[str], out: str | os.PathLike[str], *, clock:
 
 def _measured(folder: str | os.PathLike[str]) -> bool:
     """Whether the folder holds the results of all trials."""
-    return pathlib.Path(folder, "results.json").exists() and bool(Experiment(folder).summary["measured"])
+    try:
+        return bool(Experiment(folder).summary["measured"])
+    except Error:
+        return False

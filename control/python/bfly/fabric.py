@@ -111,6 +111,6 @@ def connect(address: str | None = None, *, run_dir: str | os.PathLike[str] | Non
 def up(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[str] | None = None) -> Fabric:
     """Starts a fabric by `bfly up FILE OPTIONS` and connects to it. close(), or the end of a `with` block, is `bfly down`."""
     where = [] if run_dir is None else ["--run-dir", str(run_dir)]
-    fabric = brought_up(("up", str(file), *options, *where), ("down", *where), lambda: connect(run_dir=run_dir))
+    fabric = brought_up(("up", str(file), *options, *where), ("down", *where), lambda: connect(run_dir=run_directory(run_dir)))
     fabric.at_the_end = lambda: take_down("down", *where)
     return fabric

@@ -50,6 +50,7 @@ class Lab:
 def lab(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[str] | None = None) -> Lab:
     """Makes the hosts of a topology file and starts its fabric, by `bfly lab up FILE OPTIONS`."""
     down = ("lab", "down", *_place_of(run_dir))
-    fabric = brought_up(("lab", "up", str(file), *options, *_place_of(run_dir)), down, lambda: connect(run_dir=run_dir))
+    fabric = brought_up(("lab", "up", str(file), *options, *_place_of(run_dir)), down,
+                        lambda: connect(run_dir=run_directory(run_dir)))
     fabric.at_the_end = lambda: take_down(*down)
     return Lab(fabric, run_dir)

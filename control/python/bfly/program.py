@@ -22,9 +22,11 @@ class _Bfly:
 
     def __init__(self, words: Sequence[str], interrupted_by: signal.Signals | None):
         self._words, self._interrupted_by = words, interrupted_by
+        # What this package starts and stops is on this machine, in a run directory.
+        environment = {name: value for name, value in os.environ.items() if name != "BFLY_CONTROLLER"}
         try:
             self._process = subprocess.Popen(["bfly", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                             encoding="utf-8", errors="replace", start_new_session=True)
+                                             encoding="utf-8", errors="replace", start_new_session=True, env=environment)
         except FileNotFoundError:
             raise Error(grpc.StatusCode.NOT_FOUND, "there is no program bfly in the PATH; install the package bfly") from None
 

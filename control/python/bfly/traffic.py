@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Built-in sources, which drive a fabric without a tester."""
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,8 +27,8 @@ def source(rows: str = "", *, rate: float = 1000, to: str | int | Sequence[int] 
     """
     number = value_of("process", process, dict(pb.TrafficSource.Process.items()))
     more: dict[str, Any] = {"duty": duty} if number == pb.TrafficSource.ON_OFF else {}
-    if isinstance(to, int):
-        more |= {"destination": pb.TrafficSource.ROW, "row": to}
+    if isinstance(to, (int, numbers.Integral)):  # such as numpy's
+        more |= {"destination": pb.TrafficSource.ROW, "row": int(to)}
     elif not isinstance(to, str):
         more |= {"destination": pb.TrafficSource.PATTERN, "pattern": "permutation", "permutation": to}
     elif to in _DESTINATIONS:
