@@ -324,6 +324,7 @@ TEST(FabricState, ADryRunOfAPermutationEndsWhenItIsInterrupted) {
       std::make_shared<const Network>(*Network::Make({.kind = NetworkKind::kBenes, .rows = 4})), 0);
   const PermutationOrder order{.protocol = "benes",
                                .requests = {{0, 1}, {1, 2}, {2, 3}, {3, 0}},
+                               .options = {},
                                .avoid = {{0, 0, 0}, {0, 0, 1}}};
   const auto enough = [] { return absl::CancelledError("enough"); };
   EXPECT_EQ(state.planner().Route(order, enough).status(), enough());
