@@ -64,9 +64,9 @@ a YAML language server completes keys, shows what they mean and marks what is wr
 # yaml-language-server: $schema=/usr/local/share/bfly/topology.schema.json
 ```
 
-It sees what is wrong with a value by itself, unlike what must hold between values and how large a rate or a time may be. Numbers
-and truth values in quotes, which bfly takes, it marks too. It is meant for YAML 1.2, which bfly and editors read: there `1_6` and
-`2026-11-27` are text, where tools for YAML 1.1 see a number and a date.
+The editor finds errors in single values. It does not check rules between values, or the largest rate or time. It also marks
+numbers and truth values in quotes, which bfly accepts. The schema is meant for YAML 1.2, which bfly and editors read: there
+`1_6` and `2026-11-27` are text, where tools for YAML 1.1 see a number and a date.
 
 How values are written:
 

@@ -285,9 +285,10 @@ link s1 r6 p1 failed
         self.addCleanup(fabric.communicate)
         self.addCleanup(fabric.kill)
         self.assertEqual(fabric.stdout.readline(), "serves\n")
-        for words, said in ((("link", "fail", "s0 r0-3 p0"), "2 of 4 links were taken down before this, the last s0 r1 p0"),
-                            (("node", "restore", 2, "4-7"), "2 of 4 nodes were brought back before this, the last l2 r5")):
-            error = self.refused(*words, "--controller", address)
+        for error, said in ((self.refused("link", "fail", "s0 r0-3 p0", "--controller", address),
+                             "2 of 4 links were taken down before this, the last s0 r1 p0"),
+                            (self.refused("node", "restore", 2, "4-7", "--controller", address),
+                             "2 of 4 nodes were brought back before this, the last l2 r5")):
             self.assertIn("enough", error)
             self.assertTrue(error.endswith(f"\n{said}\n"), error)
 
