@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/agent/agent_in_band_percentile.h"
 #include "control/agent/agent_service.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
+#include "dataplane/core/percentile.h"
 #include "dataplane/programs/registry.h"
 
 namespace bfly::control {
@@ -40,8 +40,8 @@ void FillReport(const dataplane::InBandReport& report, v1::InBandReport* out) {
   out->set_seconds(report.seconds);
   std::vector<double> set_ups = report.set_up_seconds;
   std::sort(set_ups.begin(), set_ups.end());
-  out->set_set_up_p50_seconds(PercentileOf(set_ups, 50));
-  out->set_set_up_p99_seconds(PercentileOf(set_ups, 99));
+  out->set_set_up_p50_seconds(dataplane::PercentileOf(set_ups, 50));
+  out->set_set_up_p99_seconds(dataplane::PercentileOf(set_ups, 99));
 }
 
 // Checks that `field` has as many entries as there are inputs, or none if it is optional.

@@ -155,7 +155,7 @@ absl::Status StartSources(const PermutationOptions& options, const Common& commo
   return Call(stub.get(), &v1::Traffic::Stub::Start, traffic, &started, common);
 }
 
-// What became of the requests that the protocol left.
+// Says what the requests got for which the protocol found no path.
 const char* FateOfLeft(const v1::RoutePermutationResponse& response) {
   if (response.protocol() == "q_limited") return "left without a path";
   if (response.c() == 0) return "took another path, which may share links";

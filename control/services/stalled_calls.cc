@@ -2,6 +2,7 @@
 #include "control/services/stalled_calls.h"
 
 #include <chrono>
+#include <utility>
 #include <vector>
 
 namespace bfly::control {
@@ -42,33 +43,20 @@ bool StalledCalls::Call::MakesRoom(int64_t now) const {
          (places_ != nullptr && places_->in_use() >= places_->limit());
 }
 
-StalledCalls::StalledCalls(std::function<bool()> is_short) : is_short_(std::move(is_short)) {
-  thread_ = std::thread([this] { Run(); });
-}
+StalledCalls::StalledCalls(std::function<bool()> is_short)
+    : is_short_(std::move(is_short)), looks_([this] { Look(); }, kLook) {}
 
-StalledCalls::~StalledCalls() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void StalledCalls::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    changed_.wait_for(lock, kLook, [this] { return stopping_; });
-    const bool is_short = is_short_();
-    const int64_t now = Now();
-    const int64_t before = now - kPatience / std::chrono::nanoseconds(1);
-    for (Call* call : std::vector<Call*>(calls_.begin(), calls_.end())) {
-      // The call that was cancelled may have ended other calls of its connection.
-      if (calls_.count(call) == 0) continue;
-      const int64_t since = call->since_ns_.load(std::memory_order_relaxed);
-      if (since == 0 || since >= before) continue;
-      if (is_short || call->MakesRoom(now)) call->context_->TryCancel();
-    }
+void StalledCalls::Look() {
+  const std::lock_guard lock(mutex_);
+  const bool is_short = is_short_();
+  const int64_t now = Now();
+  const int64_t before = now - kPatience / std::chrono::nanoseconds(1);
+  for (Call* call : std::vector<Call*>(calls_.begin(), calls_.end())) {
+    // The call that was cancelled may have ended other calls of its connection.
+    if (calls_.count(call) == 0) continue;
+    const int64_t since = call->since_ns_.load(std::memory_order_relaxed);
+    if (since == 0 || since >= before) continue;
+    if (is_short || call->MakesRoom(now)) call->context_->TryCancel();
   }
 }
 

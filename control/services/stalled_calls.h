@@ -7,12 +7,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <set>
-#include <thread>
 
+#include "control/controller/repeated_call.h"
 #include "control/controller/resources.h"
 
 namespace bfly::control {
@@ -50,19 +49,16 @@ class StalledCalls {
 
   // `is_short` says whether memory is wanted.
   explicit StalledCalls(std::function<bool()> is_short);
-  ~StalledCalls();
 
  private:
-  void Run();
+  void Look();
 
   const std::function<bool()> is_short_;
   // Recursive, because gRPC may end a call on the thread that cancels it. No thread holds another
   // lock when it takes this one.
   std::recursive_mutex mutex_;
-  std::condition_variable_any changed_;
   std::set<Call*> calls_;  // mutex_
-  bool stopping_ = false;  // mutex_
-  std::thread thread_;
+  RepeatedCall looks_;     // last: it uses the rest
 };
 
 }  // namespace bfly::control

@@ -12,7 +12,7 @@
 namespace bfly::control {
 namespace {
 
-// Of the canvas, by the columns before the rows.
+// The other columns of the table take so much of the canvas, and the rows get the rest.
 constexpr uint32_t kBeforeRows = 50;
 constexpr uint32_t kFewestForRows = 30;
 

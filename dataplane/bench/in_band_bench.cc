@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/bench/bench_options.h"
+#include "dataplane/core/percentile.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/in_band/in_band.h"
 #include "dataplane/runtime/cpus.h"
@@ -38,12 +39,8 @@ FabricConfig ConfigOf(const InBandBenchOptions& options, const NetworkSpec& spec
 
 Quantiles QuantilesOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  // The least of the values that at least this many percent of them do not exceed.
-  const auto at = [&](size_t percent) {
-    const size_t rank = (percent * values.size() + 99) / 100;  // from 1
-    return values[rank - 1];
-  };
-  return {.p50 = at(50), .p99 = at(99), .highest = values.back()};
+  return {
+      .p50 = PercentileOf(values, 50), .p99 = PercentileOf(values, 99), .highest = values.back()};
 }
 
 class Bench {

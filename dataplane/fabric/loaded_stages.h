@@ -40,7 +40,8 @@ class LoadedStages {
 
   // Control: builds the shapes that the plan needs and offers them to the workers of stages that
   // change. `taken_up` ends when the workers use the new shapes; `retired` keeps the old shapes.
-  // ResourceExhausted, and nothing changes, if there is no address space for packets on links.
+  // If the system refuses address space for packets on links, it returns ResourceExhausted and
+  // changes nothing.
   absl::Status Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
   void SetLinkUp(LinkId link, bool up);
   // Names links by their index in the network. Links of other stages are skipped.

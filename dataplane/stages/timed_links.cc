@@ -19,6 +19,13 @@ bool IsFull(const TimedServer& server, const ServedLink& served) {
   return served.queue_limit != 0 && server.waiting() >= served.queue_limit + (shared ? 1 : 0);
 }
 
+// The number of the random number of a packet on a link. It has room for 2^27 links of a network
+// and 2^37 packets of each link, whose random numbers then come again.
+uint64_t DrawOf(uint64_t link, uint64_t packet) {
+  constexpr int kPacketBits = 37;
+  return link << kPacketBits | (packet & ((uint64_t{1} << kPacketBits) - 1));
+}
+
 }  // namespace
 
 TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* store, LinkCold* cold,
@@ -344,11 +351,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
 bool TimedLinks::IsLost(uint32_t number) {
   const ServedLink& served = Served(number);
   if (served.loss == 0) return false;
-  // The counter has room for 2^27 links of a network, and 2^37 packets of each link, whose random
-  // numbers then come again.
-  constexpr int kPacketBits = 37;
-  const uint64_t packet = drawn_[number]++ & ((uint64_t{1} << kPacketBits) - 1);
-  const uint64_t draw = (first_of_stage_ + first_link_ + number) << kPacketBits | packet;
+  const uint64_t draw = DrawOf(first_of_stage_ + first_link_ + number, drawn_[number]++);
   const PhiloxBlock random = RandomBlock(seed_, RandomStream::kLinkLoss, draw);
   return served.Loses(uint64_t{random[0]} << 32 | random[1]);
 }

@@ -65,7 +65,10 @@ void PacedSource::Fill(Batch& batch) {
   const bool idle = cycles_ > 0 && config_.destination == SourceConfig::Destination::kCircuit &&
                     looks == 0 && batch.count == 0;
   in_vain_ = idle ? in_vain_ + 4 * room : 0;
-  if (idle && in_vain_ >= places_.size()) SkipTo(due);
+  if (idle && in_vain_ >= places_.size()) {
+    SkipTo(due);
+    in_vain_ = 0;
+  }
   if (next_ >= end_) Finish();
 }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace bfly::control {
+namespace bfly::dataplane {
 
 // The least of the values that at least `percent` percent of them do not exceed (1..100); 0 if
 // there are no values. The values are sorted.
@@ -15,4 +15,4 @@ inline double PercentileOf(const std::vector<double>& sorted, size_t percent) {
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
-}  // namespace bfly::control
+}  // namespace bfly::dataplane

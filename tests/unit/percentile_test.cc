@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/agent/agent_in_band_percentile.h"
+#include "dataplane/core/percentile.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-namespace bfly::control {
+namespace bfly::dataplane {
 namespace {
 
 // The values 1 to `count`: the value v is not exceeded by v of them.
@@ -15,7 +15,7 @@ std::vector<double> UpTo(size_t count) {
   return values;
 }
 
-TEST(AgentInBandPercentile, IsTheLeastValueThatSoManyDoNotExceed) {
+TEST(Percentile, IsTheLeastValueThatSoManyDoNotExceed) {
   EXPECT_EQ(PercentileOf(UpTo(100), 50), 50);
   EXPECT_EQ(PercentileOf(UpTo(100), 99), 99);
   EXPECT_EQ(PercentileOf(UpTo(100), 100), 100);
@@ -29,4 +29,4 @@ TEST(AgentInBandPercentile, IsTheLeastValueThatSoManyDoNotExceed) {
 }
 
 }  // namespace
-}  // namespace bfly::control
+}  // namespace bfly::dataplane
