@@ -36,7 +36,9 @@ absl::Status ParseCapture(const grpc::ByteBuffer& bytes, v1::CaptureRequest* req
 
 // One capture: a stream from each data plane, passed on as they come once every data plane has
 // begun. A data plane's next message is read when the one before has been written, so a slow client
-// holds up no more than one message of each. gRPC calls it from its threads.
+// holds up no more than one message of each. gRPC calls it from its threads. The call is finished
+// when the data planes' streams have ended, so that OnDone comes after everything else and a server
+// that shuts down waits for all of it.
 class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   CaptureStream(grpc::CallbackServerContext* context, StalledCalls& stalled, Controller& controller,
@@ -47,19 +49,22 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
-    stalled_.SetSending(false);
-    Upstream* const written = std::exchange(writing_, nullptr);
-    bytes_.Clear();
-    if (!ok) SetEnding(absl::CancelledError("the client has gone"));
-    if (left_ == 0) SetEnding(absl::OkStatus());
-    GoOn(*written);
-    WriteNext();
+    Change([&] {
+      stalled_.SetSending(false);
+      Upstream* const written = std::exchange(writing_, nullptr);
+      bytes_.Clear();
+      if (!ok) SetEnding(absl::CancelledError("the client has gone"));
+      if (left_ == 0) SetEnding(absl::OkStatus());
+      GoOn(*written);
+    });
   }
 
   void OnCancel() override { End(absl::CancelledError("cancelled")); }
 
-  void OnDone() override { LeaveOne(); }
+  void OnDone() override {
+    if (counted_) controller_.resources().captures.Give();
+    delete this;
+  }
 
  private:
   // The stream from one data plane. While nothing is read, a hold keeps gRPC from ending it.
@@ -116,28 +121,26 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     stalled_.EndAfter(std::chrono::seconds(request_.max_seconds()));
     const std::lock_guard lock(mutex_);
     running_ = upstreams_.size();
-    users_ += running_;
     for (const auto& upstream : upstreams_) upstream->Begin(request_, caller.owner.id());
     return absl::OkStatus();
   }
 
   void OnBatch(Upstream& upstream) {
-    const std::lock_guard lock(mutex_);
-    if (!upstream.batch.began()) {
-      queue_.push_back(&upstream);
-    } else {
-      // The last data plane to begin tells the client so, before any frame of the others.
-      upstream.began = true;
-      if (++began_ < upstreams_.size()) return GoOn(upstream);
-      queue_.push_front(&upstream);
-    }
-    WriteNext();
+    Change([&] {
+      if (!upstream.batch.began()) {
+        queue_.push_back(&upstream);
+      } else {
+        // The last data plane to begin tells the client so, before any frame of the others.
+        upstream.began = true;
+        if (++began_ < upstreams_.size()) return GoOn(upstream);
+        queue_.push_front(&upstream);
+      }
+    });
   }
 
   // A data plane with nothing to copy ends first and well. An error ends the capture.
   void OnUpstreamDone(const Upstream& upstream, const grpc::Status& status) {
-    {
-      const std::lock_guard lock(mutex_);
+    Change([&] {
       --running_;
       if (!status.ok()) {
         const absl::Status error = FromGrpc(status);
@@ -147,9 +150,24 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         SetEnding(absl::InternalError(
             absl::StrCat("data plane ", upstream.name, " ended the capture before it began")));
       }
+    });
+  }
+
+  void End(const absl::Status& status) {
+    Change([&] { SetEnding(status); });
+  }
+
+  // Calls `change` with mutex_, then writes or finishes if that can be done now.
+  template <typename Function>
+  void Change(const Function& change) {
+    {
+      const std::lock_guard lock(mutex_);
+      change();
       WriteNext();
+      if (!ending_.has_value() || writing_ != nullptr || running_ != 0) return;
+      if (std::exchange(finished_, true)) return;
     }
-    LeaveOne();
+    Finish(ToGrpc(*ending_));  // OnDone may delete the object from here on
   }
 
   // What follows needs mutex_.
@@ -158,15 +176,11 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (writing_ != nullptr) return;
     if (ending_.has_value()) {
       for (Upstream* const upstream : queue_) GoOn(*upstream);
-      queue_.clear();
-      return FinishOnce();
+      return queue_.clear();
     }
     if (began_ < upstreams_.size()) return;
     if (queue_.empty()) {
-      if (running_ == 0) {
-        SetEnding(absl::OkStatus());
-        FinishOnce();
-      }
+      if (running_ == 0) SetEnding(absl::OkStatus());
       return;
     }
     writing_ = queue_.front();
@@ -199,37 +213,13 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     for (const auto& upstream : upstreams_) upstream->context.TryCancel();
   }
 
-  void FinishOnce() {
-    if (std::exchange(finished_, true)) return;
-    Finish(ToGrpc(*ending_));
-  }
-
-  // What follows takes mutex_ itself.
-
-  void End(const absl::Status& status) {
-    const std::lock_guard lock(mutex_);
-    SetEnding(status);
-    WriteNext();
-  }
-
-  // gRPC and every data plane's stream use the object; the last of them deletes it.
-  void LeaveOne() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (--users_ != 0) return;
-    }
-    if (counted_) controller_.resources().captures.Give();
-    delete this;
-  }
-
   StalledCalls::Call stalled_;
   Controller& controller_;
   bool counted_ = false;  // among the captures
   v1::AgentCaptureRequest request_;
   std::vector<std::unique_ptr<Upstream>> upstreams_;
 
-  std::mutex mutex_;  // guards what follows
-  size_t users_ = 1;
+  std::mutex mutex_;              // guards what follows
   size_t running_ = 0;            // data planes' streams
   size_t began_ = 0;              // data planes that copy
   std::deque<Upstream*> queue_;   // with a message to write
