@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
 
 namespace bfly::control {
 namespace {
@@ -78,7 +79,12 @@ absl::StatusOr<std::optional<v1::KeptIntent>> IntentKeeper::RestoreInto(Intent& 
                                                                         uint64_t most_objects) {
   {
     const std::lock_guard writing(writing_);
-    WriteEnd();
+    if (!WriteEnd()) {
+      return ErrorAtField(
+          absl::StatusCode::kFailedPrecondition, "resume",
+          absl::StrCat("what the last fabric was is not written yet (", problem(),
+                       "); mend that, or begin anew without resume, and lose what is not written"));
+    }
   }
   const auto record = ReadRecord();
   if (!record.ok()) return record.status();
@@ -99,15 +105,22 @@ absl::StatusOr<std::optional<LeftFabric>> IntentKeeper::LeftLoaded() {
 std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) {
   const std::lock_guard writing(writing_);
   WriteEnd();
-  std::optional<v1::KeptIntent> before = kept();
-  if (intent_.is_loaded()) {
+  std::optional<v1::KeptIntent> before;
+  bool is_known = true;  // what the file holds
+  if (!intent_.is_loaded()) {
+    // Somebody may have put back a file since the last fabric ended.
+    const auto record = ReadRecord();
+    is_known = record.ok();
+    if (is_known && record->has_value()) before = SummaryOf(**record, store_.path());
+  } else {
     Write(Moment::kUnloaded, /*surely=*/true);
     before = SummaryOf(intent_.now(), store_.path());
     if (!IsWorthKeeping(intent_.now()) || store_.path().empty()) before.reset();
   }
   if (before.has_value() && !IsWorthKeeping(*before)) before.reset();
   const std::string state = StateOf(*next, /*loaded=*/true, kSetUpsAhead).SerializeAsString();
-  const absl::Status begun = store_.Begin(NameForStore(next->topology), state, before.has_value());
+  const absl::Status begun =
+      store_.Begin(NameForStore(next->topology), state, before.has_value() || !is_known);
   Learn(begun);
   if (!begun.ok()) before.reset();
   if (before.has_value()) before->set_path(store_.aside());
@@ -154,10 +167,17 @@ bool IntentKeeper::WriteEnd() {
   // Data planes that answer late may have brought another fabric.
   if (intent_.changes() != written_) ending_ = nullptr;
   if (ending_ == nullptr) return true;
-  const absl::Status status = ending_();
+  absl::Status status = ending_();
+  // What was in a file that is gone cannot be completed.
+  if (status.ok() || absl::IsNotFound(status)) ending_ = nullptr;
+  const bool written = ending_ == nullptr;
+  // From now on the file can be copied, and another one put in its place.
+  if (status.ok()) {
+    status = store_.Close();
+    if (!status.ok()) ending_ = [] { return absl::OkStatus(); };  // the next look closes it
+  }
   Learn(status);
-  if (status.ok()) ending_ = nullptr;
-  return status.ok();
+  return written;
 }
 
 absl::Status IntentKeeper::EndKept() {
@@ -282,7 +302,7 @@ void IntentKeeper::Run() {
     wait = kLook;
     const std::lock_guard writing(writing_);
     if (intent_.changes() == written_) {
-      if (!WriteEnd()) wait = kAfterError;
+      if (!WriteEnd() || !problem().empty()) wait = kAfterError;
       continue;
     }
     const auto begin = Clock::now();

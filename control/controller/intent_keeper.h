@@ -39,7 +39,8 @@ class IntentKeeper final : public CircuitListener {
   // Writes what is committed.
   ~IntentKeeper() override;
 
-  // What a resume would bring back. It is up to date while no fabric is loaded. Thread-safe.
+  // What a resume would bring back. While no fabric is loaded it is up to date, but for files that
+  // somebody puts in the store's place. Thread-safe.
   std::optional<v1::KeptIntent> kept() const;
   // Why the latest changes are not kept; empty: they are, or will be in a moment. Thread-safe.
   std::string problem() const;
@@ -47,7 +48,8 @@ class IntentKeeper final : public CircuitListener {
   // What follows needs the change lock.
 
   // Brings what is kept back into `intent`, and returns it in numbers; nothing if nothing is kept.
-  // FAILED_PRECONDITION: what is kept is of another fabric, or does not fit.
+  // FAILED_PRECONDITION: what is kept is of another fabric, or does not fit, or the last fabric is
+  // not written yet.
   absl::StatusOr<std::optional<v1::KeptIntent>> RestoreInto(Intent& intent, uint64_t most_objects);
   // The fabric that was loaded when its controller ended; nothing if none was.
   absl::StatusOr<std::optional<LeftFabric>> LeftLoaded();
@@ -90,7 +92,7 @@ class IntentKeeper final : public CircuitListener {
   Pending TakePending();
   static KeptChange ChangeTo(const v1::AgentState& state, const Pending& pending);
   void PutBack(Pending unwritten);
-  // Writes ending_. Returns false if that is yet to be done.
+  // Writes ending_ and closes the store. Returns false if ending_ is yet to be written.
   bool WriteEnd();
   // Writes that the fabric of the store is not loaded any more, and leaves its circuits there.
   absl::Status EndKept();

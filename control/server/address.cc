@@ -72,6 +72,24 @@ bool AnswersStill(const std::string& path) {
   return false;
 }
 
+// `harm` is what other users could do if they wrote there.
+absl::Status CheckNobodyElseWrites(const std::string& directory, absl::string_view option,
+                                   absl::string_view harm) {
+  struct stat info {};
+  if (stat(directory.c_str(), &info) != 0) return absl::OkStatus();
+  if (info.st_uid != 0 && info.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(option, ": ", directory, " belongs to another user, ", info.st_uid,
+                     ", who could ", harm, "; use a directory of your own"));
+  }
+  if ((info.st_mode & S_IWOTH) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(option, ": everybody may write to ", directory, ", and could ", harm,
+                     "; chmod o-w it, or use a directory of your own"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string RunDirectory(absl::string_view given) {
@@ -142,20 +160,11 @@ bool IsLoopback(absl::string_view tcp_address) {
 }
 
 absl::Status CheckRunDirectory(const std::string& directory) {
-  struct stat info {};
-  if (stat(directory.c_str(), &info) != 0) return absl::OkStatus();
-  if (info.st_uid != 0 && info.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("run-dir: ", directory, " belongs to another user, ", info.st_uid,
-                     ", who could have our files written elsewhere; use a directory of your own"));
-  }
-  if ((info.st_mode & S_IWOTH) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("run-dir: everybody may write to ", directory,
-                     ", and could have our files written elsewhere; chmod o-w it, or use a "
-                     "directory of your own"));
-  }
-  return absl::OkStatus();
+  return CheckNobodyElseWrites(directory, "run-dir", "have our files written elsewhere");
+}
+
+absl::Status CheckStateDirectory(const std::string& directory) {
+  return CheckNobodyElseWrites(directory, "state-dir", "change what we load from there");
 }
 
 absl::Status PrepareSocket(absl::string_view address) {

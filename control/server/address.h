@@ -39,6 +39,8 @@ bool IsLoopback(absl::string_view tcp_address);
 // OK if this process may keep its files in the directory, or it does not exist yet.
 // PERMISSION_DENIED: other users could put links there and make this process write through them.
 absl::Status CheckRunDirectory(const std::string& directory);
+// It says the same of a state directory. Other users could change the fabric that a resume loads.
+absl::Status CheckStateDirectory(const std::string& directory);
 
 // Returns the path in "unix:PATH", or "".
 std::string SocketPath(absl::string_view address);

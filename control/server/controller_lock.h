@@ -5,9 +5,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/server/file_lock.h"
 
 namespace bfly::control {
 
@@ -15,23 +17,18 @@ class ControllerLock {
  public:
   // Creates the directory. ALREADY_EXISTS: another controller, which the error names, holds the
   // lock and still does after a second; a process that was just killed would let go within it.
+  // One that ends in order removes the file: it needs no successor.
   static absl::StatusOr<ControllerLock> Take(const std::string& run_directory);
   // Removes the file of a killed controller. Does nothing while a controller runs.
   static void RemoveStale(const std::string& run_directory);
-
-  ControllerLock(ControllerLock&& other) noexcept;
-  ControllerLock& operator=(ControllerLock&&) = delete;
-  // Removes the file too: a controller that ended in order needs no successor.
-  ~ControllerLock();
 
   // 32 hexadecimal digits.
   const std::string& id() const { return id_; }
 
  private:
-  ControllerLock(std::string path, int fd, std::string id);
+  ControllerLock(FileLock file, std::string id) : file_(std::move(file)), id_(std::move(id)) {}
 
-  std::string path_;
-  int fd_;
+  FileLock file_;
   std::string id_;
 };
 

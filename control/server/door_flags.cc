@@ -87,6 +87,9 @@ absl::StatusOr<Doors> DoorsOf(const DoorFlags& flags, const std::string& socket,
       return absl::InvalidArgumentError(absl::StrCat("tls-listen: ", address.status().message()));
     doors.tcp_addresses.push_back(*std::move(address));
   }
+  if (doors.tcp_addresses.empty() && doors.gate->rules().names_certificates())
+    return absl::InvalidArgumentError(
+        "tls-listen: a certificate has a role, and only TCP clients show one; give --tls-listen");
   if (!doors.tcp_addresses.empty()) {
     auto credentials = TlsServer(flags.tls, *doors.gate, least);
     if (!credentials.ok()) return credentials.status();

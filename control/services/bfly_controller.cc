@@ -209,7 +209,7 @@ absl::Status Run(const Flags& flags, Logger& logger) {
   const absl::StatusOr<ControllerLock> lock = ControllerLock::Take(run_directory);
   if (!lock.ok()) return lock.status();
   const std::string state_directory = StateDirectory(flags.state_dir, run_directory);
-  const absl::StatusOr<StateLock> state_lock = StateLock::Take(state_directory, run_directory);
+  const absl::StatusOr<StateLock> state_lock = StateLock::Take(state_directory);
   if (!state_lock.ok()) return state_lock.status();
   GrpcServer::Options server_options;
   // Only health checks and reflection take threads of gRPC's own.

@@ -17,6 +17,7 @@ class ForgetfulStore final : public Store {
   absl::Status TakeBack() override { return absl::OkStatus(); }
   absl::Status KeepLast() override { return absl::OkStatus(); }
   absl::Status Keep(const KeptChange&) override { return absl::OkStatus(); }
+  absl::Status Close() override { return absl::OkStatus(); }
   std::string path() const override { return ""; }
 };
 

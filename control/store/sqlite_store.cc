@@ -8,10 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/store/store_file.h"
 
 namespace bfly::control {
 namespace {
@@ -30,9 +30,10 @@ constexpr char kStateTables[] = R"sql(
 )sql";
 
 absl::Status Damaged(const std::string& path, const std::string& what) {
-  return absl::DataLossError(
-      absl::StrCat(path, ", where the fabric's intent is kept, ", what,
-                   "; put back a copy of it, or move it away and set everything up again"));
+  return absl::DataLossError(absl::StrCat(
+      path, ", where the fabric's intent is kept, ", what, "; to put back a copy, first remove ",
+      path, "-wal and ", path, "-shm, since SQLite would write them into the copy; or move ", path,
+      " away and set everything up again"));
 }
 
 absl::Status StatusOf(const SQLite::Exception& error, const std::string& path, const char* doing) {
@@ -90,30 +91,12 @@ void WriteState(SQLite::Database& database, const std::string& state) {
   write.exec();
 }
 
-// Names that were changed in the directory of the file are on disk when it returns.
-void SyncNames(const std::string& path) {
-  const std::string directory = std::filesystem::path(path).parent_path().string();
-  const int file = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  fsync(file);
-  close(file);
-}
-
-void UnlinkLog(const std::string& path) {
-  for (const char* suffix : {"-wal", "-shm"}) unlink(absl::StrCat(path, suffix).c_str());
-}
-
-void Unlink(const std::string& path) {
-  unlink(path.c_str());
-  UnlinkLog(path);
-}
-
 }  // namespace
 
 SqliteStore::SqliteStore(std::string path, uint64_t max_bytes)
     : path_(std::move(path)), max_bytes_(max_bytes) {}
 
-SqliteStore::~SqliteStore() = default;
+SqliteStore::~SqliteStore() { NoticeReplaced(); }
 
 absl::Status SqliteStore::Try(const char* doing, const std::function<absl::Status()>& work) const {
   try {
@@ -126,6 +109,8 @@ absl::Status SqliteStore::Try(const char* doing, const std::function<absl::Statu
 absl::Status SqliteStore::Connect() {
   if (database_ != nullptr) return absl::OkStatus();
   return Try("open", [this] {
+    // If the file is replaced from now on, what is opened counts as replaced too.
+    const FileId file = FileIdAt(path_);
     auto database = std::make_unique<SQLite::Database>(path_, SQLite::OPEN_READWRITE, kBusyMs);
     if (NumberOf(*database, "application_id") != kApplicationId) {
       return Damaged(path_, "is a database of another program");
@@ -145,7 +130,10 @@ absl::Status SqliteStore::Connect() {
     database->exec("PRAGMA synchronous = FULL");
     database->exec(
         absl::StrCat("PRAGMA max_page_count = ", max_bytes_ / NumberOf(*database, "page_size")));
+    NumberOf(*database, "user_version");  // the first read makes the log
     database_ = std::move(database);
+    file_ = file;
+    log_ = FileIdAt(LogPath(path_));
     return absl::OkStatus();
   });
 }
@@ -178,26 +166,47 @@ absl::Status SqliteStore::WriteFresh(const std::string& fresh, const std::string
   });
 }
 
-// The file is always a whole database, the one before or the new one.
+// The file is always a whole database, the one before or the new one. It is not opened here: once
+// it has the name the Begin is done, and if it were done again, the new file would push out the one
+// that was set aside.
 absl::Status SqliteStore::Create(const std::string& state, bool set_aside) {
   const std::string fresh = path_ + ".new";
-  Unlink(fresh);
+  RemoveDatabase(fresh);
   absl::Status status = WriteFresh(fresh, state);
-  if (status.ok()) status = Close(set_aside);
+  if (status.ok()) status = set_aside ? SetAside() : MakeWhole();
   if (status.ok()) {
     // A log that is left of a file that was removed would be taken for the log of this one.
-    UnlinkLog(path_);
+    RemoveLog(path_);
     if (rename(fresh.c_str(), path_.c_str()) != 0) status = CannotMake();
   }
   if (!status.ok()) {
-    Unlink(fresh);
+    RemoveDatabase(fresh);
     return status;
   }
   SyncNames(path_);
-  return Connect();
+  return absl::OkStatus();
+}
+
+void SqliteStore::NoticeReplaced() {
+  if (database_ == nullptr || FileIdAt(path_) == file_) return;
+  // SQLite would take the log for that of the file that is there now.
+  if (FileIdAt(LogPath(path_)) == log_) RemoveLog(path_);
+  database_ = nullptr;
+  last_before_ = 0;
+  replaced_ = true;
+}
+
+absl::Status SqliteStore::CheckNotReplaced() {
+  NoticeReplaced();
+  if (!replaced_) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      path_,
+      ", where the fabric's intent is kept, was removed or replaced while the fabric was kept in "
+      "it; nothing more of this fabric is kept: end it, and load it again"));
 }
 
 absl::Status SqliteStore::CheckOurs() {
+  NoticeReplaced();
   if (database_ == nullptr && access(path_.c_str(), F_OK) != 0) return absl::OkStatus();
   return Connect();
 }
@@ -206,13 +215,17 @@ absl::Status SqliteStore::ConnectOrCreate() {
   if (unfinished_.has_value()) {
     if (absl::Status status = BeginNow(); !status.ok()) return status;
   }
-  const absl::Status status = CheckOurs();
-  return status.ok() && database_ == nullptr ? Create("", /*set_aside=*/false) : status;
+  if (absl::Status status = CheckNotReplaced(); !status.ok()) return status;
+  absl::Status status = CheckOurs();
+  if (status.ok() && database_ == nullptr) status = Create("", /*set_aside=*/false);
+  return status.ok() ? Connect() : status;
 }
 
 absl::StatusOr<std::optional<KeptFabric>> SqliteStore::Read() {
   const std::lock_guard lock(mutex_);
   std::optional<KeptFabric> kept;
+  NoticeReplaced();
+  const bool was_open = database_ != nullptr;
   absl::Status status = CheckOurs();
   if (!status.ok()) return status;
   if (database_ == nullptr) return kept;
@@ -226,6 +239,8 @@ absl::StatusOr<std::optional<KeptFabric>> SqliteStore::Read() {
     kept->placements = BlobsOf(*database_, kPlacements);
     return absl::OkStatus();
   });
+  // Whoever only looks leaves no log behind.
+  if (!was_open) database_ = nullptr;
   if (!status.ok()) return status;
   // The file may have been made for a first write that did not come to its end.
   if (kept->state.empty() && kept->circuits.empty() && kept->placements.empty()) kept.reset();
@@ -236,6 +251,8 @@ absl::StatusOr<std::vector<std::string>> SqliteStore::Open(const std::string& fa
   const std::lock_guard lock(mutex_);
   fabric_ = fabric;
   unfinished_.reset();
+  NoticeReplaced();
+  replaced_ = false;
   std::vector<std::string> placements;
   if (absl::Status status = CheckOurs(); !status.ok()) return status;
   if (database_ == nullptr) return placements;
@@ -257,25 +274,41 @@ absl::Status SqliteStore::Begin(const std::string& fabric, const std::string& st
                                 bool set_aside) {
   const std::lock_guard lock(mutex_);
   fabric_ = fabric;
-  unfinished_ = Beginning{.state = state, .set_aside = set_aside};
+  // What an unfinished Begin was to set aside is still there.
+  const bool still = unfinished_.has_value() && unfinished_->set_aside;
+  unfinished_ = Beginning{.state = state, .set_aside = set_aside || still};
   return BeginNow();
 }
 
 absl::Status SqliteStore::BeginNow() {
   absl::Status status = CheckOurs();
+  // Nobody asked to forget a file that somebody put there.
+  unfinished_->set_aside |= replaced_;
   const auto& [state, set_aside] = *unfinished_;
   if (status.ok() && !state.empty()) {
     status = Create(state, set_aside);
   } else if (status.ok()) {
-    status = Close(set_aside);
-    if (status.ok()) Unlink(path_);
+    status = set_aside ? SetAside() : MakeWhole();
+    if (status.ok()) RemoveDatabase(path_);
     SyncNames(path_);
   }
-  if (status.ok()) unfinished_.reset();
+  if (!status.ok()) return status;
+  unfinished_.reset();
+  replaced_ = false;
   return status;
 }
 
-absl::Status SqliteStore::Close(bool set_aside) {
+absl::Status SqliteStore::Close() {
+  const std::lock_guard lock(mutex_);
+  NoticeReplaced();
+  absl::Status status = MakeWhole();
+  if (!absl::IsAborted(status)) return status;
+  // The other process removes the log when it closes the file.
+  database_ = nullptr;
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::MakeWhole() {
   if (database_ == nullptr) return absl::OkStatus();
   const absl::Status whole = Try("write", [this] {
     database_->exec("PRAGMA journal_mode = DELETE");
@@ -284,7 +317,12 @@ absl::Status SqliteStore::Close(bool set_aside) {
   if (!whole.ok()) return whole;
   database_ = nullptr;
   last_before_ = 0;
-  if (!set_aside) return absl::OkStatus();
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::SetAside() {
+  if (database_ == nullptr) return absl::OkStatus();
+  if (absl::Status status = MakeWhole(); !status.ok()) return status;
   const std::string name = aside() + ".new";
   unlink(name.c_str());
   if (link(path_.c_str(), name.c_str()) != 0 || rename(name.c_str(), aside().c_str()) != 0) {
@@ -337,6 +375,7 @@ absl::Status SqliteStore::Append(const std::vector<std::string>& placements) {
 
 absl::Status SqliteStore::TakeBack() {
   const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckNotReplaced(); !status.ok()) return status;
   if (database_ == nullptr) return absl::OkStatus();
   return Try("write", [&] {
     database_->exec(absl::StrCat("DELETE FROM placements WHERE id > ", last_before_));
@@ -346,6 +385,7 @@ absl::Status SqliteStore::TakeBack() {
 
 absl::Status SqliteStore::KeepLast() {
   const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckNotReplaced(); !status.ok()) return status;
   if (database_ == nullptr) return absl::OkStatus();
   return Try("write", [&] {
     database_->exec(absl::StrCat("DELETE FROM placements WHERE id <= ", last_before_));

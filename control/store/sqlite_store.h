@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "control/store/store.h"
+#include "control/store/store_file.h"
 
 namespace SQLite {
 class Database;
@@ -38,6 +39,7 @@ class SqliteStore final : public Store {
   absl::Status TakeBack() override;
   absl::Status KeepLast() override;
   absl::Status Keep(const KeptChange& change) override;
+  absl::Status Close() override;
   std::string path() const override { return path_; }
 
  private:
@@ -53,13 +55,18 @@ class SqliteStore final : public Store {
   // Opens the file, and makes it if there is none or if it is of the fabric before.
   absl::Status ConnectOrCreate();
   absl::Status BeginNow();
-  // Closes the file, if there is one, and sees to it that it is whole without its log. With
-  // `set_aside` it has the other name too.
-  absl::Status Close(bool set_aside);
+  // Closes the file, if there is one, and sees to it that it is whole without its log.
+  absl::Status MakeWhole();
+  // Does the same, and gives the file the other name too.
+  absl::Status SetAside();
   // Returns the error of errno.
   absl::Status CannotMake() const;
   // Opens the file if there is one. Returns an error if bfly must not touch it.
   absl::Status CheckOurs();
+  // Lets go of a file that is open and not at the path any more, and removes its log.
+  void NoticeReplaced();
+  // NOT_FOUND: the file that the fabric was kept in is not at the path any more.
+  absl::Status CheckNotReplaced();
 
   const std::string path_;
   const uint64_t max_bytes_;
@@ -70,8 +77,11 @@ class SqliteStore final : public Store {
     bool set_aside = false;
   };
   std::optional<Beginning> unfinished_;  // a Begin that is not done yet
-  // Null if there is no file, or the file was not opened yet.
+  // Null if there is no file, or the file is not open.
   std::unique_ptr<SQLite::Database> database_;
+  FileId file_;  // what database_ has open
+  FileId log_;
+  bool replaced_ = false;    // since the last Begin or Open; what is there is not this fabric's
   int64_t last_before_ = 0;  // the newest placement before the last Append
 };
 

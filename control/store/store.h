@@ -38,6 +38,8 @@ struct KeptChange {
 // the operator has done what the error says. After an error the store holds what it held before the
 // call.
 // DATA_LOSS: the store is damaged, or the file is not a store.
+// NOT_FOUND: the file was removed, or another one was moved into its place, while a fabric was kept
+// in it. No more of that fabric is kept; Read, Begin and Open take what is there now.
 // FAILED_PRECONDITION: a newer bfly wrote the store.
 // ABORTED: another process holds it.
 // RESOURCE_EXHAUSTED: the store is full.
@@ -65,6 +67,9 @@ class Store {
   virtual absl::Status KeepLast() = 0;
   // Makes all of the change or nothing. It is on disk when it returns OK.
   virtual absl::Status Keep(const KeptChange& change) = 0;
+  // Leaves all that is kept in the one file, without a log, so that the file can be copied, moved
+  // away and replaced until a call writes again.
+  virtual absl::Status Close() = 0;
   // Where it keeps things, for messages, and where what is set aside goes.
   virtual std::string path() const = 0;
   std::string aside() const { return path() + ".before"; }

@@ -251,7 +251,7 @@ TEST_F(SqliteStoreTest, AStoreOfVersion1IsBroughtUpToDate) {
 
 TEST_F(SqliteStoreTest, AFileOfSomethingElseIsLeftAlone) {
   std::ofstream(path_) << "hello, this is no database, and long enough to have a header";
-  ExpectLeftAlone(absl::StatusCode::kDataLoss, "move it away");
+  ExpectLeftAlone(absl::StatusCode::kDataLoss, "away and set everything up again");
 }
 
 TEST_F(SqliteStoreTest, ADatabaseOfAnotherProgramIsLeftAlone) {

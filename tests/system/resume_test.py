@@ -308,6 +308,36 @@ class ResumeTest(CommandLineTest):
         self.assertIn(f"another controller works with the state directory {self.state_dir}", second.stderr)
         self.bfly("down")
 
+    def test_the_run_directory_of_one_controller_is_not_the_state_directory_of_another(self):
+        """Without --state-dir the intent is kept in the run directory."""
+        own = [BUILD / "bfly-controller", "--run-dir", self.run_dir]
+        other = [BUILD / "bfly-controller", "--run-dir", self.directory / "second", "--state-dir", self.run_dir]
+        for first, second in ((own, other), (other, own)):
+            with subprocess.Popen(first, stdout=subprocess.PIPE, text=True) as process:
+                self.assertIn("answers", process.stdout.readline())
+                refused = subprocess.run(second, capture_output=True, text=True, timeout=60, check=False)
+                process.terminate()
+                self.assertEqual(process.wait(60), 0)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(f"another controller works with the state directory {self.run_dir}", refused.stderr)
+
+    def test_what_was_set_aside_is_put_back_while_the_daemons_run_on(self):
+        with self.units():
+            wait_until(lambda: self.bfly("status", check=False).returncode == 0, "the controller answers")
+            wait_until((self.run_dir / "dp0.sock").exists, "the data plane answers")
+            self.bfly("up", self.file)
+            self.set_everything_up()
+            self.bfly("down")
+            self.bfly("up", self.file)
+            self.bfly("circuit", "setup", 5, 5)
+            self.bfly("down")
+            self.assertEqual({path.name for path in self.state_dir.glob("intent.db*")},
+                             {"intent.db", "intent.db.before"})
+            (self.state_dir / "intent.db.before").rename(self.state_dir / "intent.db")
+            self.bfly("up", self.file, "--resume")
+            self.expect_everything()
+            self.bfly("down")
+
 
 def _ended(pid):
     try:
