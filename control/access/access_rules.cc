@@ -98,6 +98,11 @@ Role AccessRules::OfCertificate(absl::string_view name) const {
   return highest;
 }
 
+bool AccessRules::names_certificates() const {
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [](const Rule& rule) { return rule.kind == Rule::Kind::kCertificate; });
+}
+
 bool AccessRules::admits_other_users() const {
   return admits_anyone() || std::any_of(rules_.begin(), rules_.end(), [](const Rule& rule) {
            return rule.kind != Rule::Kind::kCertificate;

@@ -40,6 +40,8 @@ class AccessRules {
 
   // Whether users besides the owner and the group of a socket may connect to it.
   bool admits_other_users() const;
+  // Whether a rule is about a certificate, and means nothing to a server that asks for none.
+  bool names_certificates() const;
   // Whether TLS clients without a certificate may connect.
   bool admits_anyone() const { return anyone_ != Role::kNone; }
 

@@ -106,6 +106,10 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> TlsServer(const TlsFlag
     return absl::InvalidArgumentError(
         "tls-listen: without --tls-ca no client can be told from another; give the authority that "
         "signed the clients' certificates, or --viewer anyone");
+  if (flags.ca.empty() && gate.rules().names_certificates())
+    return absl::InvalidArgumentError(
+        "tls-listen: a certificate has a role, and without --tls-ca no client is asked for its "
+        "certificate; give the authority that signed the clients' certificates");
   absl::StatusOr<Pems> pems = ReadAll(flags);
   if (!pems.ok()) return pems.status();
   grpc::SslServerCredentialsOptions options(

@@ -24,7 +24,8 @@ inline constexpr char kTlsCaHelp[] =
 // Credentials of a server. Clients must show a certificate that the CA signed, unless the gate's
 // rules admit anyone. A client whose role is below `least` is refused before its call is looked at.
 // The gate must outlive the server. INVALID_ARGUMENT: certificate or key is missing, or the server
-// could identify nobody. PERMISSION_DENIED: a file cannot be read, or others can read the key.
+// could identify nobody, or not those whose certificates the rules name. PERMISSION_DENIED: a file
+// cannot be read, or others can read the key.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> TlsServer(const TlsFlags& flags,
                                                                    const Gate& gate, Role least);
 

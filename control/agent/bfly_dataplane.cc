@@ -111,6 +111,7 @@ absl::Status RestrictTo(const std::string& lcores) {
     return absl::InvalidArgumentError(
         absl::StrCat("lcores: this process may run on none of ", lcores, "; see taskset -p $$"));
   }
+  dataplane::KeepToAffinity();
   return absl::OkStatus();
 }
 
@@ -253,6 +254,8 @@ absl::Status Run(const Flags& flags, Logger& logger) {
     topology = *std::move(read);
   }
   if (absl::Status status = GiveUpPrivileges(flags, topology); !status.ok()) return status;
+  // This comes before threads are started, which inherit the CPUs.
+  if (absl::Status status = RestrictTo(flags.lcores); !status.ok()) return status;
   const StopSignal stop;
   const std::string run_directory = RunDirectory(flags.run_dir);
   if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
@@ -266,7 +269,6 @@ absl::Status Run(const Flags& flags, Logger& logger) {
 
   const absl::StatusOr<dataplane::DevicePolicy> policy = DevicesAllowed(flags, topology);
   if (!policy.ok()) return policy.status();
-  if (absl::Status status = RestrictTo(flags.lcores); !status.ok()) return status;
   dataplane::EalOptions options;
   options.memory_mb = MemoryFor(flags, topology);
   options.use_hugepages = !flags.no_huge;

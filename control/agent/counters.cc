@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/agent/counters.h"
 
-#include <set>
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
+#include "control/topology_file/ranges.h"
 
 namespace bfly::control {
 namespace {
@@ -53,21 +55,53 @@ void FillColumns(int count, CountersOf counters_of, Columns* columns) {
   }
 }
 
-// The stages that a worker runs, each once, and the rows that it runs of them unless it runs all.
+// The rows of the blocks as ranges, "0-7,12"; empty: all rows, or no blocks.
+std::string JoinedRows(std::vector<dataplane::RowRange> blocks) {
+  std::sort(blocks.begin(), blocks.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<dataplane::RowRange> joined;
+  for (const dataplane::RowRange& block : blocks) {
+    if (!joined.empty() && block.first <= uint64_t{joined.back().last} + 1) {
+      joined.back().last = std::max(joined.back().last, block.last);
+    } else {
+      joined.push_back(block);
+    }
+  }
+  std::string text;
+  for (const dataplane::RowRange& rows : joined) {
+    if (rows == dataplane::RowRange()) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ",", rows.first);
+    if (rows.last > rows.first) absl::StrAppend(&text, "-", rows.last);
+  }
+  return text;
+}
+
+// The stages that a worker runs, and which rows it runs of them.
 void FillPlaced(const std::vector<dataplane::StagePlacement>& placement, int lcore,
                 v1::WorkerStatus* worker) {
-  std::set<int> stages;
-  std::set<std::pair<Row, Row>> blocks;
+  std::map<uint32_t, std::vector<dataplane::RowRange>> of_stage;
+  std::vector<dataplane::RowRange> of_any;
   for (const dataplane::StagePlacement& p : placement) {
     if (p.lcore != lcore) continue;
-    for (int stage = p.first_stage; stage <= p.last_stage; ++stage) stages.insert(stage);
-    if (p.rows != dataplane::RowRange()) blocks.emplace(p.rows.first, p.rows.last);
+    of_any.push_back(p.rows);
+    for (int stage = p.first_stage; stage <= p.last_stage; ++stage)
+      of_stage[static_cast<uint32_t>(stage)].push_back(p.rows);
   }
-  for (int stage : stages) worker->add_stages(static_cast<uint32_t>(stage));
-  std::string* const text = worker->mutable_rows();
-  for (const auto& [first, last] : blocks) {
-    absl::StrAppend(text, text->empty() ? "" : ",", first);
-    if (last > first) absl::StrAppend(text, "-", last);
+  worker->set_rows(JoinedRows(of_any));
+  // The stages with the same rows, in the order of the first of them.
+  std::vector<std::pair<std::string, std::vector<uint32_t>>> groups;
+  for (const auto& [stage, blocks] : of_stage) {
+    worker->add_stages(stage);
+    const std::string rows = JoinedRows(blocks);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&rows](const auto& other) { return other.first == rows; });
+    if (group == groups.end()) group = groups.insert(group, {rows, {}});
+    group->second.push_back(stage);
+  }
+  for (const auto& [rows, stages] : groups) {
+    v1::PlacedStages* placed = worker->add_placed();
+    placed->set_stages(FormatRanges(stages));
+    placed->set_rows(rows);
   }
 }
 

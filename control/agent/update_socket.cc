@@ -18,6 +18,8 @@ namespace {
 // The number of controllers that may be connected. Usually it is one, or two while one takes over
 // from another.
 constexpr size_t kMaxClients = 8;
+// The pause before the next attempt if no descriptors are left, in milliseconds.
+constexpr int kPauseMs = 20;
 
 }  // namespace
 
@@ -62,21 +64,24 @@ UpdateSocket::~UpdateSocket() {
 void UpdateSocket::Run() {
   std::vector<PacketSocket> clients;
   std::vector<pollfd> waiting;
+  bool pauses = false;  // a connection waits that could not be taken
   for (;;) {
     waiting.assign({{.fd = stop_, .events = POLLIN, .revents = 0},
-                    {.fd = clients.size() < kMaxClients ? listening_.fd() : -1,
+                    {.fd = clients.size() < kMaxClients && !pauses ? listening_.fd() : -1,
                      .events = POLLIN,
                      .revents = 0}});
     for (const PacketSocket& client : clients) {
       waiting.push_back({.fd = client.fd(), .events = POLLIN, .revents = 0});
     }
-    if (poll(waiting.data(), waiting.size(), -1) < 0) continue;  // EINTR
+    if (poll(waiting.data(), waiting.size(), pauses ? kPauseMs : -1) < 0) continue;  // EINTR
+    pauses = false;
     if (waiting[0].revents != 0) return;
     for (size_t i = clients.size(); i-- > 0;) {
       if (waiting[i + 2].revents != 0 && !Serve(clients[i])) clients.erase(clients.begin() + i);
     }
     if (waiting[1].revents == 0) continue;
     absl::StatusOr<PacketSocket> client = listening_.Accept();
+    pauses = !client.ok();
     if (client.ok() && CheckPeer(client->fd(), path_).ok()) {
       clients.push_back(*std::move(client));
     }

@@ -2,11 +2,13 @@
 #include "control/controller/adoption.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/agent/ownership.h"
 #include "control/controller/agent_answers.h"
 #include "control/controller/changed_ports.h"
 #include "control/controller/place_message.h"
@@ -16,18 +18,24 @@
 namespace bfly::control {
 namespace {
 
-// Returns the sockets in the run directory that may belong to agents.
+// Returns the sockets in the run directory that may belong to agents. Virtual machines may have
+// theirs there too. Agents have one for updates beside the other.
 std::vector<std::string> SocketsIn(const std::string& directory) {
   std::vector<std::string> addresses;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    if (entry.is_socket(error) && entry.path().extension() == ".sock" &&
-        entry.path().stem() != "controller") {
-      addresses.push_back("unix:" + entry.path().string());
+    if (!entry.is_socket(error) || entry.path().extension() != ".sock" ||
+        entry.path().stem() == "controller") {
+      continue;
     }
+    const std::string address = "unix:" + entry.path().string();
+    const std::string updates = UpdateSocketPath(address);
+    if (updates.empty() || std::filesystem::exists(updates, error)) addresses.push_back(address);
   }
   return addresses;
 }
+
+bool IsOthers(const v1::AgentState& held) { return !held.owner().empty() && !held.caller_owns(); }
 
 // `objects` is the limit that the placement may have exceeded, or null after another error.
 std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
@@ -52,26 +60,72 @@ Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store
   const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
   addresses.insert(addresses.end(), sockets.begin(), sockets.end());
   for (const std::string& address : addresses) {
-    silent_.push_back({address, std::make_unique<AgentClient>(address, options_.caller)});
+    awaited_.push_back({address, std::make_unique<AgentClient>(address, options_.caller)});
+  }
+}
+
+void Adoption::AskAll() {
+  for (AwaitedAgent& agent : awaited_) {
+    if (agent.answer.valid()) continue;
+    agent.answer = std::async(
+        std::launch::async, [&client = *agent.client] { return client.GetState(/*full=*/false); });
   }
 }
 
 void Adoption::Adopt() {
+  AskAll();
+  for (const AwaitedAgent& agent : awaited_) agent.answer.wait();
+  AdoptLate();
+}
+
+void Adoption::AdoptLate() {
+  bool any = false;
+  for (AwaitedAgent& agent : awaited_) any |= agent.is_free = IsFree(agent);
+  if (any) AdoptFree();
+  // The owner is another controller that lives, if it still has the agent after its patience.
+  const auto passed = std::chrono::steady_clock::now() - began_;
+  if (passed > Ownership::kPatience + std::chrono::seconds(2)) {
+    std::erase_if(awaited_, [](const AwaitedAgent& agent) {
+      return agent.told_owner && !agent.is_free && !agent.answer.valid();
+    });
+  }
+  AskAll();
+}
+
+bool Adoption::IsFree(AwaitedAgent& agent) {
+  using std::chrono::seconds;
+  if (!agent.answer.valid() || agent.answer.wait_for(seconds(0)) != std::future_status::ready) {
+    return false;
+  }
+  const absl::StatusOr<v1::AgentState> held = agent.answer.get();
+  if (IsUnreachable(held.status())) return false;
+  if (!held.ok() || !held->loaded() || !IsOthers(*held)) return true;
+  NoteOwner(agent, *held);
+  return false;
+}
+
+void Adoption::NoteOwner(AwaitedAgent& agent, const v1::AgentState& held) {
+  if (std::exchange(agent.told_owner, true)) return;
+  options_.events->Note(v1::Event::WARNING,
+                        absl::StrCat("data plane ", held.data_plane(), " at ", agent.address, " ",
+                                     BelongsTo(held.owner()).message()),
+                        held.data_plane());
+}
+
+void Adoption::AdoptFree() {
   const std::lock_guard change(intent_.change_lock());
   DataPlanes found;
   v1::Topology topology;
   v1::PortChanges changes;
   if (intent_.is_loaded()) topology = intent_.now().topology;
-  std::erase_if(silent_, [&](const SilentAgent& agent) {
+  std::erase_if(awaited_, [&](AwaitedAgent& agent) {
+    if (!agent.is_free) return false;
     const auto held = agent.client->GetState(/*full=*/true);
     if (IsUnreachable(held.status())) return false;
     if (!held.ok() || !held->loaded()) return true;
-    if (!held->owner().empty() && !held->caller_owns()) {
-      options_.events->Note(v1::Event::WARNING,
-                            absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
-                                         " ", BelongsTo(held->owner()).message()),
-                            held->data_plane());
-      return true;
+    if (IsOthers(*held)) {
+      NoteOwner(agent, *held);
+      return false;
     }
     if (!intent_.is_loaded() && found.empty()) {
       topology = held->topology();
@@ -95,14 +149,6 @@ void Adoption::Adopt() {
   } else if (!found.empty()) {
     TakeOver(topology, changes, found);
   }
-}
-
-void Adoption::AdoptLate() {
-  bool heard = false;
-  for (const SilentAgent& agent : silent_) {
-    heard |= !IsUnreachable(agent.client->GetState(/*full=*/false).status());
-  }
-  if (heard) Adopt();
 }
 
 void Adoption::MoveTo(const std::shared_ptr<DataPlane>& found) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a controller that starts takes over: the fabric that data planes hold already, and where the
-// store says that objects are. Data planes that do not answer at first are asked until they do.
+// store says that objects are. Data planes that do not answer at first are asked until they do, and
+// those that belong to another controller for 12 s: a controller that was killed loses them in that
+// time.
 #pragma once
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,18 +27,29 @@ class Adoption {
   Adoption(const ControllerOptions& options, LoadedIntent& intent, Store& store,
            Resources& resources, Reconciler& reconciler);
 
-  // Takes over what the agents hold that answer now. Takes the change lock.
+  // Takes over what the agents hold that answer now, and waits for all answers. Takes the change
+  // lock.
   void Adopt();
-  // Does the same once one of the agents that were silent so far answers.
+  // Does the same with the agents that have answered since, and waits for no others.
   void AdoptLate();
 
  private:
-  // An agent that may hold a fabric but did not answer yet.
-  struct SilentAgent {
+  // An agent that may hold a fabric. It did not answer yet, or belongs to another controller.
+  struct AwaitedAgent {
     std::string address;
     std::unique_ptr<AgentClient> client;
+    bool told_owner = false;  // an event says to whom it belongs
+    bool is_free = false;     // it answered, and belongs to no other controller
+    std::future<absl::StatusOr<v1::AgentState>> answer = {};  // invalid: it is not asked
   };
 
+  void AskAll();
+  // Whether the agent has answered, and belongs to no other controller.
+  bool IsFree(AwaitedAgent& agent);
+  // Takes over what the free agents hold, and awaits them no longer. Takes the change lock.
+  void AdoptFree();
+  // Says once that the agent, which holds `held`, belongs to another controller.
+  void NoteOwner(AwaitedAgent& agent, const v1::AgentState& held);
   void TakeOver(const v1::Topology& topology, const v1::PortChanges& changes,
                 const DataPlanes& found);
   // A data plane of the loaded fabric answers at another address than was expected.
@@ -46,7 +61,8 @@ class Adoption {
   Store& store_;
   Resources& resources_;
   Reconciler& reconciler_;
-  std::vector<SilentAgent> silent_;
+  std::vector<AwaitedAgent> awaited_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace bfly::control

@@ -157,6 +157,7 @@ v1::FabricStatus Controller::Status() {
     out->set_name(plane->name());
     out->set_address(plane->address());
     if (!known.reachable) out->set_state(v1::DataPlaneStatus::UNREACHABLE);
+    out->set_out_of_step(known.reachable && !known.in_step);
     out->set_reconciled(known.reconciled);
     if (!known.problem.empty()) out->set_problem(known.problem);
     if (known.reachable && known.late_looks > 0) {

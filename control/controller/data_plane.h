@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class DataPlane {
     int late_looks = 0;  // in a row that were not answered in time
     // As far as the controller knows, the data plane holds what the intent says.
     bool in_step = false;
+    // The data plane runs a fabric of somebody else, so its counts are not of the loaded fabric.
+    bool other_fabric = false;
     // The controller owns the data plane, so no other controller does.
     bool owned = false;
     std::string problem;  // why not
@@ -47,6 +50,9 @@ class DataPlane {
     // The data plane was told to load this fabric and did not answer. Nobody wants the fabric any
     // more.
     std::shared_ptr<const v1::Topology> given_up = nullptr;
+    // The data plane did not answer when its fabric, of this revision, was unloaded. Nobody wants
+    // the fabric any more.
+    std::optional<uint64_t> left_behind = {};
 
     void LearnStatus(const v1::AgentState& held) {
       status = held.status();
@@ -66,6 +72,13 @@ class DataPlane {
   bool usable() const {
     const std::lock_guard lock(mutex_);
     return known_.reachable && known_.in_step;
+  }
+  // UNAVAILABLE: says why the data plane has no counts of the loaded fabric to read.
+  absl::Status CheckCounts() const {
+    const std::lock_guard lock(mutex_);
+    if (!known_.reachable) return absl::UnavailableError("it does not answer");
+    if (known_.other_fabric) return absl::UnavailableError("it runs a fabric of somebody else");
+    return absl::OkStatus();
   }
   // Unavailable: names the data plane, and says what is wrong with it.
   absl::Status UnavailableError() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "control/controller/faults.h"
 #include "control/intent/execute.h"
 
@@ -71,7 +72,8 @@ void FaultControl::Adopt(const Fault& fault, const DataPlane& plane) {
   // Other data planes that run links of the node may not know.
   for (const auto& other : RunnersOf(fault, intent_.now())) {
     if (other.get() == &plane) continue;
-    other->Learn([](DataPlane::Known& known) { known.in_step = false; });
+    MarkOutOfStep(*other, absl::UnknownError(absl::StrCat(
+                              "is compared because links are down at data plane ", plane.name())));
   }
 }
 

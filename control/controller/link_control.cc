@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "control/controller/tell_planes.h"
 #include "control/events/event_record.h"
 #include "control/status/field_errors.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -71,20 +71,15 @@ absl::Status FillWithLinks(const Intent& intent, const v1::LinkOverride& selecto
   return AddGroups(*plan, network, selector, response->mutable_links());
 }
 
-}  // namespace
-
-absl::Status LinkControl::Push(const LinkOverrides& changes, Deadline deadline) const {
+TellPlane TellLinks(const LinkOverrides& changes) {
   v1::AgentLinksRequest request;
   *request.mutable_changes() = changes;
-  for (const auto& plane : intent_.now().planes) {
-    if (absl::Status status = plane->client().SetLinks(request, deadline); !status.ok()) {
-      if (IsUnreachable(status)) MarkOutOfStep(*plane, status);
-      return absl::Status(status.code(),
-                          absl::StrCat("data plane ", plane->name(), ": ", status.message()));
-    }
-  }
-  return absl::OkStatus();
+  return [request = std::move(request)](AgentClient& client, Deadline deadline) {
+    return client.SetLinks(request, deadline);
+  };
 }
+
+}  // namespace
 
 absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest& request,
                                                       Deadline deadline) {
@@ -96,8 +91,7 @@ absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest&
   const Network& network = *shared_network;
   status = ViolationsStatus(CheckLinkChanges(request.changes(), network));
   if (!status.ok()) return status;
-  const LinkOverrides& before = intent_.now().link_changes;
-  LinkOverrides changes = before;
+  LinkOverrides changes = intent_.now().link_changes;
   for (const v1::LinkOverride& one : request.changes()) AddLinkChange(one, &changes);
   status = ViolationsStatus(CheckLinkChanges(changes, network));
   if (status.ok()) status = intent_.CheckUsable();
@@ -105,11 +99,9 @@ absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest&
   if (!status.ok()) return status;
   const auto plan = ToLinkPlan(intent_.now().topology.links(), changes, network);
   if (!plan.ok()) return plan.status();
-  status = Push(changes, deadline);
-  if (!status.ok()) {
-    Push(before, UndoDeadline(deadline)).IgnoreError();
-    return status;
-  }
+  status = TellAllOrNone(intent_.now().planes, TellLinks(changes),
+                         TellLinks(intent_.now().link_changes), deadline);
+  if (!status.ok()) return status;
   intent_.Change([&](Intent& intent) { intent.link_changes = changes; });
   Note(request.changes());
   // The answer takes a while for each change. Other changes do not wait for it.

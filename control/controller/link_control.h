@@ -25,7 +25,6 @@ class LinkControl {
 
  private:
   void Note(const LinkOverrides& changes);
-  absl::Status Push(const LinkOverrides& changes, Deadline deadline) const;
 
   LoadedIntent& intent_;
   EventLog& events_;

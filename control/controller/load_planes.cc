@@ -71,17 +71,19 @@ absl::Status VerifyAll(const Intent& intent, Deadline deadline) {
 }
 
 absl::Status ClaimAll(const Intent& intent, const DataPlanes& keep, Deadline deadline) {
+  absl::Status status;
   for (const auto& plane : intent.planes) {
-    const absl::Status status = ClaimOne(*plane, deadline).status();
-    if (status.ok()) continue;
-    DataPlanes claimed = intent.planes;
-    std::erase_if(claimed, [&](const auto& one) {
-      return std::find(keep.begin(), keep.end(), one) != keep.end();
-    });
-    ReleaseAll(claimed, deadline);
-    return AtPlane(*plane, status, deadline);
+    if (status.ok()) status = AtPlane(*plane, ClaimOne(*plane, deadline).status(), deadline);
   }
-  return absl::OkStatus();
+  // An unload or a load that is sent with less time left may be done after its answer is given up.
+  if (status.ok()) status = CheckTime(deadline - kUndoTime);
+  if (status.ok()) return status;
+  DataPlanes claimed = intent.planes;
+  std::erase_if(claimed, [&](const auto& one) {
+    return std::find(keep.begin(), keep.end(), one) != keep.end();
+  });
+  ReleaseAll(claimed, deadline);
+  return status;
 }
 
 void ReleaseAll(const DataPlanes& planes, Deadline deadline) {
@@ -116,6 +118,7 @@ std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline, Even
     plane->Learn([&](DataPlane::Known& known) {
       known.in_step = empty;
       known.owned = false;
+      known.left_behind = empty ? std::nullopt : std::optional(known.revision);
       if (empty) {
         known.status.set_state(v1::DataPlaneStatus::IDLE_STATE);
         known.workers.Clear();

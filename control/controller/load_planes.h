@@ -21,7 +21,8 @@ namespace bfly::control {
 // INVALID_ARGUMENT names every error of every data plane.
 absl::Status VerifyAll(const Intent& intent, Deadline deadline);
 // Makes the controller the owner of all data planes. FAILED_PRECONDITION says which other
-// controller owns one; the controller then gives up all but those in `keep`.
+// controller owns one; DEADLINE_EXCEEDED may also say that less than kUndoTime is left to load
+// them. After an error the controller gives up all but those in `keep`.
 absl::Status ClaimAll(const Intent& intent, const DataPlanes& keep, Deadline deadline);
 void ReleaseAll(const DataPlanes& planes, Deadline deadline = kNoDeadline);
 // Loads all data planes or none. With `take_over` a data plane first unloads what it runs. After an

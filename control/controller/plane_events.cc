@@ -10,20 +10,39 @@ void PlaneEvents::Look(const DataPlane& plane, bool ours, Clock::time_point now)
   const auto [found, first] = told_.try_emplace(&plane);
   const DataPlane::Known known = plane.known();
   Told& told = found->second;
-  const bool restarted = !first && !told.boot_id.empty() && known.boot_id != told.boot_id;
-  // A process that has ended takes its workers with it, even if another process has taken its place
-  // before this look.
-  if (restarted || !known.reachable) {
-    std::vector<uint32_t> lost;
-    for (const auto& [lcore, worker] : told.workers) lost.push_back(lcore);
-    if (!lost.empty()) AddWorkers(plane.name(), v1::WorkersEvent::DIED, v1::Event::ERROR, lost);
-    told.workers.clear();
-    told.ports.clear();
-  }
+  LookForEnd(plane.name(), known, now, told);
   LookAtPlane(plane, known, ours, told, first);
   if (!known.reachable) return;
+  told.seen_boot_id = known.boot_id;
   LookAtWorkers(plane.name(), known, now, told);
   LookAtPorts(plane.name(), known, told);
+}
+
+void PlaneEvents::LookForEnd(const std::string& plane, const DataPlane::Known& known,
+                             Clock::time_point now, Told& told) {
+  const bool restarted = !told.seen_boot_id.empty() && known.boot_id != told.seen_boot_id;
+  // A process that only answers late may run on with all its workers.
+  const bool gone = !known.reachable && known.late_looks == 0;
+  // A process that has ended takes its workers with it, even if another process has taken its place
+  // before this look.
+  if ((restarted || gone) && !told.workers_died) {
+    std::vector<uint32_t> lost;
+    for (const auto& [lcore, worker] : told.workers) lost.push_back(lcore);
+    if (!lost.empty()) AddWorkers(plane, v1::WorkersEvent::DIED, v1::Event::ERROR, lost);
+    told.workers_died = !lost.empty();
+  }
+  if (restarted) {
+    told.workers.clear();
+    told.workers_died = false;
+    told.ports.clear();
+  }
+  if (told.reachable || !known.reachable) return;
+  // The same process is reached again. Nobody saw its passes meanwhile.
+  for (auto& [lcore, worker] : told.workers) {
+    worker.moved = now;
+    worker.hung |= told.workers_died;
+  }
+  told.workers_died = false;
 }
 
 void PlaneEvents::KeepOnly(const std::vector<std::shared_ptr<DataPlane>>& planes) {
@@ -76,7 +95,7 @@ void PlaneEvents::LookAtWorkers(const std::string& plane, const DataPlane::Known
       started.push_back(status.lcore());
     } else if (before->second.passes == status.passes()) {
       worker.moved = before->second.moved;
-      worker.hung = now - worker.moved >= patience_;
+      worker.hung = before->second.hung || now - worker.moved >= patience_;
       if (worker.hung && !before->second.hung) hung.push_back(status.lcore());
     } else if (before->second.hung) {
       back.push_back(status.lcore());

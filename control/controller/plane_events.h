@@ -38,12 +38,18 @@ class PlaneEvents {
   // The state of a data plane that the last event told.
   struct Told {
     bool reachable = false, in_step = false;
-    std::string problem, boot_id;
+    std::string problem;
+    std::string boot_id;       // when it was last in step
+    std::string seen_boot_id;  // when it was last reached
     uint64_t reconciled = 0;
     std::map<uint32_t, Worker> workers;  // by lcore
+    bool workers_died = false;           // the last event of these workers
     std::map<std::string, v1::AgentPort> ports;
   };
 
+  // Tells which workers are lost with their process, and keeps those that may come back.
+  void LookForEnd(const std::string& plane, const DataPlane::Known& known, Clock::time_point now,
+                  Told& told);
   void LookAtPlane(const DataPlane& plane, const DataPlane::Known& known, bool ours, Told& told,
                    bool first);
   void LookAtWorkers(const std::string& plane, const DataPlane::Known& known, Clock::time_point now,

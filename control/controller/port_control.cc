@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "control/controller/changed_ports.h"
+#include "control/controller/tell_planes.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace bfly::control {
@@ -19,15 +19,10 @@ v1::AgentPortsRequest PortsRequest(const v1::Topology& topology, const v1::PortC
   return request;
 }
 
-absl::Status Push(const DataPlanes& planes, const v1::AgentPortsRequest& request,
-                  Deadline deadline) {
-  for (const auto& plane : planes) {
-    if (absl::Status status = plane->client().SetPorts(request, deadline); !status.ok()) {
-      if (IsUnreachable(status)) MarkOutOfStep(*plane, status);
-      return status;
-    }
-  }
-  return absl::OkStatus();
+TellPlane TellPorts(const v1::Topology& topology, const v1::PortChanges& changes) {
+  return [request = PortsRequest(topology, changes)](AgentClient& client, Deadline deadline) {
+    return client.SetPorts(request, deadline);
+  };
 }
 
 // Who uses the queue pairs is news that readers want at once.
@@ -64,12 +59,9 @@ absl::Status PortControl::Change(v1::Topology next, v1::PortChanges changes, Dea
   if (status.ok()) status = CheckTime(deadline);
   if (!status.ok()) return status;
   const Intent& now = intent_.now();
-  status = Push(now.planes, PortsRequest(next, changes), deadline);
-  if (!status.ok()) {
-    Push(now.planes, PortsRequest(now.topology, now.port_changes), UndoDeadline(deadline))
-        .IgnoreError();
-    return status;
-  }
+  status = TellAllOrNone(now.planes, TellPorts(next, changes),
+                         TellPorts(now.topology, now.port_changes), deadline);
+  if (!status.ok()) return status;
   intent_.Change([&](Intent& intent) {
     intent.topology = std::move(next);
     intent.port_changes = std::move(changes);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/controller/agent_answers.h"
 #include "control/controller/agent_circuits.h"
+#include "control/controller/changed_ports.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace bfly::control {
@@ -33,6 +34,13 @@ v1::AgentUpdateRequest DifferenceOf(const FabricState& wanted, const v1::AgentSt
   }
   for (const auto& [input, circuit] : stale) update.add_remove(input);
   return update;
+}
+
+// Whether the data plane still runs what it ran when it was to be unloaded and did not answer.
+bool IsLeftBehind(const DataPlane::Known& known, const v1::AgentState& held) {
+  const bool is_others = !held.owner().empty() && !held.caller_owns();
+  return held.loaded() && !is_others && known.boot_id == held.boot_id() &&
+         known.left_behind == held.revision();
 }
 
 }  // namespace
@@ -69,6 +77,11 @@ bool Reconciler::IsIngress(const DataPlane& plane) const {
   return &plane == &intent_.now().ingress();
 }
 
+bool Reconciler::RunsOther(const DataPlane& plane, const v1::AgentState& held) const {
+  return intent_.Has(plane) && held.loaded() &&
+         (!held.caller_owns() || !SameButPorts(intent_.now().topology, held.topology()));
+}
+
 void Reconciler::NoteWhole(const DataPlane& ingress) {
   const std::string boot_id = ingress.known().boot_id;
   if (intent_.now().whole_at == boot_id) return;
@@ -77,12 +90,14 @@ void Reconciler::NoteWhole(const DataPlane& ingress) {
 
 void Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,
                        const absl::Status& status, uint64_t made_up) {
+  const bool other_fabric = held.ok() && !status.ok() && RunsOther(plane, *held);
   plane.Learn([&](DataPlane::Known& known) {
     const bool came_back = held.ok() && known.boot_id != held->boot_id();
     if (held.ok()) {
       known.late_looks = 0;
       known.boot_id = held->boot_id();
       known.revision = held->revision();
+      known.other_fabric = other_fabric;
       known.LearnStatus(*held);
     }
     // Looks find out whether a data plane that answers late is still there.
@@ -91,6 +106,7 @@ void Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& h
     known.owned = intent_.Has(plane) && held.ok() && held->caller_owns();
     known.problem = std::string(status.message());
     known.reconciled = came_back ? made_up : known.reconciled + made_up;
+    if (status.ok() || came_back) known.left_behind.reset();
   });
 }
 
@@ -119,8 +135,8 @@ absl::Status Reconciler::ReconcileFabric(DataPlane& plane, Deadline deadline,
     if (!status.ok()) return status;
   }
   if (!intent_.Has(plane)) {
-    // It was away when its fabric was unloaded. Any other fabric belongs to somebody else.
-    if (!held.loaded() || held.revision() != plane.known().revision) return absl::OkStatus();
+    // Any other fabric belongs to somebody else.
+    if (!IsLeftBehind(plane.known(), held)) return absl::OkStatus();
     return plane.client().Unload(deadline).status();
   }
   if (!held.loaded()) {

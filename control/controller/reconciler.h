@@ -51,6 +51,8 @@ class Reconciler {
   absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, Deadline deadline,
                                              v1::AgentState& held);
   bool IsIngress(const DataPlane& plane) const;
+  // Whether the data plane, which is part of the intent, runs a fabric that is not the intent's.
+  bool RunsOther(const DataPlane& plane, const v1::AgentState& held) const;
   // The ingress holds all of the intent.
   void NoteWhole(const DataPlane& ingress);
   // Data planes other than `known` may have been compared before the intent was known.

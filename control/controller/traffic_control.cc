@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/agent/sources.h"
+#include "control/controller/tell_planes.h"
 #include "control/events/event_record.h"
 #include "google/protobuf/util/message_differencer.h"
 
@@ -41,10 +42,8 @@ absl::Status RecordLatencies(DataPlane& plane, uint64_t latency_id, Deadline dea
   v1::AgentTrafficRequest request;
   request.set_latency_id(latency_id);
   const absl::Status status = plane.client().SetTraffic(request, deadline);
-  if (status.ok()) return status;
   if (IsUnreachable(status)) MarkOutOfStep(plane, status);
-  return absl::Status(status.code(),
-                      absl::StrCat("data plane ", plane.name(), ": ", status.message()));
+  return ErrorAtPlane(plane, status);
 }
 
 // Fills in what the data planes count of the sources in `response`, and the latencies that they
@@ -57,10 +56,7 @@ absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, bool
     const bool delivers = plane == planes.back();
     const absl::StatusOr<v1::AgentTrafficState> state =
         plane->client().GetTraffic(histogram && delivers, deadline);
-    if (!state.ok()) {
-      return absl::Status(state.status().code(), absl::StrCat("data plane ", plane->name(), ": ",
-                                                              state.status().message()));
-    }
+    if (!state.ok()) return ErrorAtPlane(*plane, state.status());
     const v1::LatencyReport& latency = state->latency();
     stages.MergeFrom(latency.stages());
     if (delivers) *response->mutable_latency() = latency;
@@ -135,11 +131,11 @@ absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
     DataPlane& ingress = intent_.now().ingress();
     status = ingress.client().SetTraffic(request, deadline);
     if (IsUnreachable(status)) MarkOutOfStep(ingress, status);
+    status = ErrorAtPlane(ingress, status);
   }
   if (!status.ok()) {
-    const Deadline undone_by = UndoDeadline(deadline);
     for (size_t i = 0; i < told; ++i) {
-      const absl::Status undone = RecordLatencies(*recording[i], id_before, undone_by);
+      const absl::Status undone = RecordLatencies(*recording[i], id_before, UndoDeadline(deadline));
       if (!undone.ok()) MarkOutOfStep(*recording[i], undone);
     }
     return status;

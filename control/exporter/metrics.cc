@@ -30,7 +30,7 @@ void AddFabric(const Scrape& scrape, MetricFamilies& families) {
       "bfly_data_plane_up", "Whether the data plane is reached and runs what is loaded.");
   for (const v1::DataPlaneStatus& plane : fabric.data_planes()) {
     planes.Set({{"data_plane", plane.name()}},
-               plane.state() == v1::DataPlaneStatus::RUNNING ? 1 : 0);
+               plane.state() == v1::DataPlaneStatus::RUNNING && !plane.out_of_step() ? 1 : 0);
   }
   MetricSeries& used =
       families.Gauge("bfly_resource_in_use", "What clients take of the controller's resources.");

@@ -9,7 +9,7 @@ LinkOwners::LinkOwners(const v1::FabricStatus& fabric, const v1::Counters& count
     : stages_(fabric.stages()) {
   if (fabric.rows() == 0) return;
   for (const v1::DataPlaneStatus& plane : fabric.data_planes()) {
-    if (plane.state() != v1::DataPlaneStatus::RUNNING) continue;
+    if (plane.state() != v1::DataPlaneStatus::RUNNING || plane.out_of_step()) continue;
     for (const v1::WorkerStatus& worker : plane.workers()) {
       std::vector<Range> rows = {{0, fabric.rows() - 1}};
       if (!worker.rows().empty()) rows = ParseRanges(worker.rows()).value_or(std::vector<Range>());
@@ -32,6 +32,7 @@ void LinkOwners::RemoveLost(const v1::FabricStatus& fabric, const v1::Counters& 
     const std::string* const owner = link.packets() > 0 ? Of(link.stage(), link.row()) : nullptr;
     if (owner != nullptr) lost.erase(*owner);
   }
+  lost.insert(counters.planes_missing().begin(), counters.planes_missing().end());
   for (std::vector<Owned>& stage : stages_)
     std::erase_if(stage, [&lost](const Owned& owned) { return lost.contains(owned.data_plane); });
 }

@@ -15,8 +15,10 @@ namespace bfly::control {
 
 class LinkOwners {
  public:
-  // A data plane that was lost a moment ago may still be said to run, while its links show 0
-  // already. If its workers moved packets and none of its links has any, it counts as not running.
+  // A data plane that does not hold what is loaded counts as not running: its workers may be those
+  // of another fabric. A data plane that was lost a moment ago may still be said to run, while its
+  // links show 0 or are missing already. If `counters` names it as missing, or its workers moved
+  // packets and none of its links has any, it counts as not running.
   LinkOwners(const v1::FabricStatus& fabric, const v1::Counters& counters);
   // The running data plane whose worker owns this row of the stage; null if none is known.
   const std::string* Of(uint32_t stage, uint32_t row) const;

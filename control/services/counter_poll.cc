@@ -88,8 +88,9 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links, Deadline deadline) {
     DataPlane& plane = **it;
     const Clock::time_point asked = Clock::now();
     const Deadline until = ShareOf(deadline, left--);
-    absl::StatusOr<v1::AgentCounters> counters = absl::UnavailableError("it does not answer");
-    if (plane.known().reachable) counters = plane.client().GetCounters(links, until);
+    const absl::Status has_counts = plane.CheckCounts();
+    absl::StatusOr<v1::AgentCounters> counters =
+        has_counts.ok() ? plane.client().GetCounters(links, until) : has_counts;
     if (counters.ok()) {
       const absl::Status status = CheckAnswer(*counters, *view->network);
       if (!status.ok()) {
@@ -107,8 +108,12 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links, Deadline deadline) {
     const bool have = known != last_parts_.end();
     picture->problems.push_back(
         absl::StrCat("data plane ", plane.name(), ": ", counters.status().message(),
-                     have ? "; its last figures are used" : "; its figures are missing"));
-    if (have) picture->parts.push_back(known->second);
+                     have ? "; its last figures are used" : "; its figures are missing",
+                     have && links ? ", and its links are missing" : ""));
+    picture->planes_missing.push_back(plane.name());
+    if (!have) continue;
+    picture->parts.push_back(known->second);
+    picture->parts.back().stands_in = true;
   }
   std::reverse(picture->parts.begin(), picture->parts.end());
   account_.Take(*picture);

@@ -78,8 +78,8 @@ std::vector<LinkCall::Link> LinkCall::Ask(const v1::AgentReadLinksRequest& reque
   size_t left = view_.planes.size() + 1;  // one share of the time is for the answer
   for (const auto& plane : view_.planes) {
     const Deadline until = ShareOf(deadline_, left--);
-    absl::Status status = absl::UnavailableError("it does not answer");
-    if (plane->known().reachable) {
+    absl::Status status = plane->CheckCounts();
+    if (status.ok()) {
       absl::StatusOr<v1::AgentLinkReading> answer = plane->client().ReadLinks(request, until);
       status = answer.status();
       if (status.ok()) status = CheckAnswer(*answer, request, network_);
@@ -91,6 +91,7 @@ std::vector<LinkCall::Link> LinkCall::Ask(const v1::AgentReadLinksRequest& reque
       }
     }
     if (status.ok()) continue;
+    planes_missing_.insert(plane->name());
     problems_.insert(
         absl::StrCat("data plane ", plane->name(), ": its links are missing: ", status.message()));
   }

@@ -32,6 +32,8 @@ class LinkCall {
   absl::Status Top(v1::Counters* counters);
   // Says in words which data planes' links are missing.
   const std::set<std::string>& problems() const { return problems_; }
+  // The names of these data planes.
+  const std::set<std::string>& planes_missing() const { return planes_missing_; }
 
  private:
   // A link of the answer. A link without figures has zeros.
@@ -64,7 +66,7 @@ class LinkCall {
   const Deadline deadline_;
   const LinkCircuits circuits_;
   std::deque<v1::AgentLinkReading> answers_;
-  std::set<std::string> problems_;
+  std::set<std::string> problems_, planes_missing_;
 };
 
 }  // namespace bfly::control

@@ -54,7 +54,8 @@ absl::Status LinkReader::Read(const v1::GetCountersRequest& request, const Contr
                                   ? call.Top(counters)
                                   : ReadInOrder(request, *view.network, deadline, call, counters);
   for (const std::string& problem : call.problems()) counters->add_problems(problem);
-  counters->set_links_missing(!call.problems().empty());
+  for (const std::string& plane : call.planes_missing()) counters->add_planes_missing(plane);
+  counters->set_links_missing(!call.planes_missing().empty());
   return status;
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/services/link_request.h"
@@ -12,7 +14,7 @@
 namespace bfly::control {
 namespace {
 
-// Returns one link of a part's columns; it has zeros where the part does not have the link.
+// One link of a part's columns, and its circuits.
 struct LinkFigures {
   uint64_t packets = 0;
   uint64_t bytes = 0;
@@ -33,38 +35,40 @@ class PictureLinks {
   explicit PictureLinks(const Picture& picture) : picture_(picture) {
     const uint64_t per_stage = uint64_t{picture.network->rows()} * picture.network->ports();
     for (const Picture::Part& part : picture.parts) {
+      if (part.stands_in) continue;
       const uint64_t first = part.counters.first_stage() * per_stage;
-      starts_.push_back(first);
+      columns_.push_back({first, &part.counters});
       for (const v1::AgentLinkDrop& drop : part.counters.link_drops()) {
         drops_[first + drop.link()].push_back(&drop);
       }
     }
   }
 
-  LinkFigures at(uint64_t index) const {
-    LinkFigures figures;
-    if (index < picture_.circuits.size()) figures.circuits = picture_.circuits[index];
-    if (const auto it = drops_.find(index); it != drops_.end()) figures.drops = it->second;
-    for (size_t p = 0; p < starts_.size(); ++p) {
-      const v1::AgentCounters& counters = picture_.parts[p].counters;
-      if (index < starts_[p] ||
-          index - starts_[p] >= static_cast<uint64_t>(counters.packets_size())) {
+  // Nothing: the data plane of the link did not answer.
+  std::optional<LinkFigures> at(uint64_t index) const {
+    for (const auto& [first, columns] : columns_) {
+      const v1::AgentCounters& counters = *columns;
+      if (index < first || index - first >= static_cast<uint64_t>(counters.packets_size())) {
         continue;
       }
-      const int i = static_cast<int>(index - starts_[p]);
+      LinkFigures figures;
+      if (index < picture_.circuits.size()) figures.circuits = picture_.circuits[index];
+      if (const auto it = drops_.find(index); it != drops_.end()) figures.drops = it->second;
+      const int i = static_cast<int>(index - first);
       figures.packets = counters.packets(i);
       figures.bytes = counters.bytes(i);
       figures.occupancy = counters.occupancy(i);
       figures.occupancy_peak = counters.occupancy_peak(i);
       if (i < counters.busy_ns_size()) figures.busy_ns = counters.busy_ns(i);
-      break;
+      return figures;
     }
-    return figures;
+    return std::nullopt;
   }
 
  private:
   const Picture& picture_;
-  std::vector<uint64_t> starts_;
+  // By part: the index of its first link, and its columns.
+  std::vector<std::pair<uint64_t, const v1::AgentCounters*>> columns_;
   std::map<uint64_t, std::vector<const v1::AgentLinkDrop*>> drops_;
 };
 
@@ -91,12 +95,14 @@ std::vector<Chosen> ChooseLinks(const Picture& now, const Picture* before,
   const PictureLinks old(comparable ? *before : now);
   std::vector<Chosen> chosen;
   ChoiceOf(filter, network).ForEachFrom(0, [&](uint64_t index) {
-    LinkFigures figures = links.at(index);
-    if (filter.nonzero() && figures.zero()) return true;
-    const LinkFigures was = comparable ? old.at(index) : LinkFigures{};
-    if (changed_only && comparable && Same(figures, was)) return true;
-    const uint64_t moved = figures.packets - std::min(figures.packets, was.packets);
-    chosen.push_back({index, std::move(figures), moved});
+    std::optional<LinkFigures> figures = links.at(index);
+    if (!figures.has_value() || (filter.nonzero() && figures->zero())) return true;
+    const std::optional<LinkFigures> was = comparable ? old.at(index) : LinkFigures{};
+    if (changed_only && comparable && was.has_value() && Same(*figures, *was)) return true;
+    // Nobody knows what moved over a link since a picture in which it is missing.
+    const uint64_t moved =
+        was.has_value() ? figures->packets - std::min(figures->packets, was->packets) : 0;
+    chosen.push_back({index, *std::move(figures), moved});
     return true;
   });
   if (filter.top() == 0 || chosen.size() <= filter.top()) return chosen;
@@ -169,6 +175,8 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
     for (const Chosen& chosen : ChooseLinks(now, before, filter, changed_only)) {
       FillLink(*now.network, now.capacity, chosen, counters.add_links());
     }
+    counters.set_links_missing(!now.planes_missing.empty());
+    counters.mutable_planes_missing()->Add(now.planes_missing.begin(), now.planes_missing.end());
   }
   for (const Picture::Part& part : now.parts) {
     for (const v1::PortCounters& port : part.counters.ports()) {

@@ -27,6 +27,9 @@ struct Picture {
     std::string data_plane;
     v1::AgentCounters counters;
     std::chrono::steady_clock::time_point read;  // when the data plane was asked for them
+    // They are the last figures of a data plane that did not answer. Their columns of links are not
+    // used: whether there are any depends on who polled last.
+    bool stands_in = false;
   };
   std::vector<Part> parts;         // in the order of their first stage
   std::vector<uint32_t> circuits;  // on every link, by index; empty without links
@@ -36,6 +39,7 @@ struct Picture {
   v1::Conservation conservation;
   std::map<std::string, uint64_t> drops;  // by reason
   std::vector<std::string> problems;
+  std::vector<std::string> planes_missing;  // the data planes that did not answer
   // Says why the counters of a data plane were not believed, by data plane.
   std::map<std::string, std::string> nonsense;
 };

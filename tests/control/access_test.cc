@@ -22,6 +22,7 @@
 #include "control/access/access_rules.h"
 #include "control/access/gate.h"
 #include "control/access/tls.h"
+#include "control/server/door_flags.h"
 #include "tests/temporary_folder.h"
 
 namespace bfly::control {
@@ -215,6 +216,25 @@ TEST_F(TlsTest, AKeyThatOthersCanReadIsRefused) {
     EXPECT_THAT(std::string(server.status().message()), HasSubstr("chmod 600"));
   }
   EXPECT_TRUE(TlsServer({certificate, File("k.pem", 0600), ""}, gate, Role::kViewer).ok());
+}
+
+TEST_F(TlsTest, ARoleOfACertificateThatNoClientIsAskedForIsRefused) {
+  const std::string pem = File("a.pem", 0600);
+  const RoleFlags roles = {
+      .viewers = {"anyone"}, .operators = {"certificate:bob"}, .primaries = {}};
+  const Gate gate{*AccessRules::From(roles)};
+  const auto server = TlsServer({pem, pem, ""}, gate, Role::kViewer);
+  EXPECT_EQ(server.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("--tls-ca"));
+  EXPECT_TRUE(TlsServer({pem, pem, pem}, gate, Role::kViewer).ok());
+
+  DoorFlags flags;
+  flags.roles = roles;
+  const auto doors = DoorsOf(flags, "unix:" + folder_.path() + "/a.sock", Role::kViewer);
+  EXPECT_EQ(doors.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(doors.status().message()), HasSubstr("--tls-listen"));
+  flags.roles.operators = {"user:0"};
+  EXPECT_TRUE(DoorsOf(flags, "unix:" + folder_.path() + "/a.sock", Role::kViewer).ok());
 }
 
 TEST_F(TlsTest, SaysWhichFileIsMissingOrNoPem) {

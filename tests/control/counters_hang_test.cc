@@ -12,6 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -84,6 +85,7 @@ TEST_F(CountersHangTest, NoCallWaitsForADataPlaneThatIsKnownNotToAnswer) {
   EXPECT_THAT(counters_.problems(), Contains(HasSubstr("data plane dp0: it does not answer; its "
                                                        "last figures are used")));
   EXPECT_TRUE(counters_.links_missing());
+  EXPECT_THAT(counters_.planes_missing(), ElementsAre("dp0"));
 }
 
 TEST_F(CountersHangTest, UntilItIsKnownTheAnswersComeBeforeTheDeadline) {
@@ -100,7 +102,8 @@ TEST_F(CountersHangTest, OnceItAnswersNoLinksAreMissing) {
   EXPECT_TRUE(Eventually([&] {
     const auto counters =
         Call(*controller_->telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
-    return counters.ok() && !counters->links_missing() && counters->links_size() == 8 * 16 * 2;
+    return counters.ok() && !counters->links_missing() && counters->planes_missing().empty() &&
+           counters->links_size() == 8 * 16 * 2;
   }));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "control/controller/plane_events.h"
 #include "tests/control/events_fixture.h"
 
 namespace bfly::control {
@@ -90,6 +91,94 @@ TEST_F(EventsPlanesTest, PortsLoseTheirLinkAndTheirDevice) {
   EXPECT_EQ(event.text(), "port p1 of data plane dp0: interface bf0 is gone");
   set(true, "");
   EXPECT_EQ(watcher.Next()->port().change(), v1::PortEvent::DEVICE_BACK);
+}
+
+// Looks at a data plane of two workers, without any process behind it.
+class PlaneEventsTest : public testing::Test {
+ protected:
+  PlaneEventsTest() {
+    plane_.Learn([](DataPlane::Known& known) {
+      known.reachable = known.in_step = true;
+      known.boot_id = "first";
+      for (const uint32_t lcore : {1u, 2u}) known.workers.Add()->set_lcore(lcore);
+    });
+    SetPasses(100);
+    Look();
+  }
+  void SetPasses(uint64_t passes) {
+    plane_.Learn([&](DataPlane::Known& known) {
+      for (v1::AgentWorker& worker : known.workers) worker.set_passes(passes);
+    });
+  }
+  void SetReachable(bool reachable, int late_looks) {
+    plane_.Learn([&](DataPlane::Known& known) {
+      known.reachable = known.in_step = reachable;
+      known.late_looks = late_looks;
+    });
+  }
+  void Look() { events_.Look(plane_, /*ours=*/true, now_ += std::chrono::seconds(1)); }
+  // What was told of workers so far; each event is of both.
+  std::vector<v1::WorkersEvent::Change> Told() {
+    std::vector<v1::WorkersEvent::Change> told;
+    EventCursor cursor = log_.BeginAt({.kinds = {v1::Event::WORKERS}, .since = 0}).cursor;
+    while (const auto next = log_.Read(cursor)) {
+      EXPECT_THAT(next->event->workers().lcores(), ElementsAre(1, 2));
+      told.push_back(next->event->workers().change());
+    }
+    return told;
+  }
+
+  EventLog log_;
+  PlaneEvents events_{log_, std::chrono::seconds(5)};
+  DataPlane plane_{"dp0", "unix:/nowhere/dp0.sock", {}};
+  PlaneEvents::Clock::time_point now_;
+};
+
+TEST_F(PlaneEventsTest, AProcessThatStartsAnewAndStaysOutOfStepIsToldOnce) {
+  plane_.Learn([](DataPlane::Known& known) {
+    known.boot_id = "second";
+    known.in_step = false;
+    known.problem = "runs another fabric";
+  });
+  for (uint64_t passes = 1; passes <= 5; ++passes) {
+    SetPasses(passes);
+    Look();
+  }
+  EXPECT_THAT(Told(), ElementsAre(v1::WorkersEvent::STARTED, v1::WorkersEvent::DIED,
+                                  v1::WorkersEvent::STARTED));
+}
+
+TEST_F(PlaneEventsTest, WorkersOfAProcessThatAnswersLateAreNotLost) {
+  SetReachable(false, /*late_looks=*/3);
+  for (int look = 0; look < 10; ++look) Look();
+  SetReachable(true, 0);
+  // A process that was stopped has made no pass when it answers first.
+  Look();
+  SetPasses(200);
+  Look();
+  EXPECT_THAT(Told(), ElementsAre(v1::WorkersEvent::STARTED));
+}
+
+TEST_F(PlaneEventsTest, WorkersBehindABrokenConnectionDidNotStartAgain) {
+  SetReachable(false, 0);
+  Look();
+  Look();
+  SetReachable(true, 0);
+  SetPasses(200);
+  Look();
+  EXPECT_THAT(Told(), ElementsAre(v1::WorkersEvent::STARTED, v1::WorkersEvent::DIED,
+                                  v1::WorkersEvent::BACK));
+}
+
+TEST_F(PlaneEventsTest, AProcessThatHungAndWasReplacedTookItsWorkersAlong) {
+  SetReachable(false, /*late_looks=*/3);
+  Look();
+  SetReachable(true, 0);
+  plane_.Learn([](DataPlane::Known& known) { known.boot_id = "second"; });
+  SetPasses(200);
+  Look();
+  EXPECT_THAT(Told(), ElementsAre(v1::WorkersEvent::STARTED, v1::WorkersEvent::DIED,
+                                  v1::WorkersEvent::STARTED));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents that answer late, too late, or nonsense.
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -29,6 +30,11 @@ class Hanging {
     path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
     EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     EXPECT_EQ(listen(fd_, 16), 0);
+  }
+  // Whether somebody has connected.
+  bool WasCalled() const {
+    pollfd waiting = {.fd = fd_, .events = POLLIN, .revents = 0};
+    return poll(&waiting, 1, 0) != 0;
   }
   ~Hanging() {
     close(fd_);
@@ -72,6 +78,40 @@ TEST_F(LateAgentsTest, AFabricOfAnAgentThatHungWhenTheControllerStartedIsTakenOv
   EXPECT_TRUE(SetUpCircuit(controller, 4, 6).ok());
 }
 
+TEST_F(LateAgentsTest, AgentsThatHangDelayNeitherTheStartNorTheLooksAtOthers) {
+  using std::chrono::seconds;
+  TemporaryFolder elsewhere;
+  std::vector<std::unique_ptr<Hanging>> hanging;
+  std::vector<std::string> addresses;
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "hangs" + std::to_string(i);
+    hanging.push_back(std::make_unique<Hanging>(elsewhere.path(), name));
+    addresses.push_back(SocketAddress(elsewhere.path(), name));
+  }
+  ScriptedAgent agent(directory_.path(), "dp0");
+  // Each of them is waited for 2 s, so all of them one after the other take 16 s.
+  const auto start = std::chrono::steady_clock::now();
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), addresses);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(10));
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const auto loaded = std::chrono::steady_clock::now();
+  const int looks = [&] {
+    const std::lock_guard lock(agent.mutex);
+    return agent.looks;
+  }();
+  ASSERT_TRUE(agent.Comes(looks + 4));
+  EXPECT_LT(std::chrono::steady_clock::now() - loaded, seconds(10));
+}
+
+TEST_F(LateAgentsTest, TheSocketOfAVirtualMachineInTheRunDirectoryIsNotCalled) {
+  const Hanging machine(directory_.path(), "vm0");
+  TestAgent agent(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+  ASSERT_TRUE(agent.host().Load(SmallTopology()).ok());
+  TestController controller(directory_.path());
+  EXPECT_TRUE(StatusOf(controller).loaded());
+  EXPECT_FALSE(machine.WasCalled());
+}
+
 TEST_F(LateAgentsTest, ALoadWithoutAnAnswerIsUnloadedWhenItComesUpAllTheSame) {
   ScriptedAgent agent(directory_.path(), "dp0");
   {
@@ -98,6 +138,49 @@ TEST_F(LateAgentsTest, ALoadWithoutAnAnswerIsUnloadedWhenItComesUpAllTheSame) {
   const std::lock_guard lock(agent.mutex);
   EXPECT_TRUE(agent.state.loaded());
   EXPECT_EQ(agent.unloads, 1);
+}
+
+TEST_F(LateAgentsTest, AFabricThatWasNotUnloadedInTimeIsUnloadedOnceItsAgentAnswers) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const auto answer_unloads = [&](const grpc::Status& answer) {
+    const std::lock_guard lock(agent.mutex);
+    agent.unload_answer = answer;
+  };
+  answer_unloads({grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"});
+  ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).ok());
+  EXPECT_FALSE(StatusOf(controller).loaded());
+  {
+    const std::lock_guard lock(agent.mutex);
+    EXPECT_TRUE(agent.state.loaded());
+  }
+  answer_unloads(grpc::Status::OK);
+  EXPECT_TRUE(Eventually([&] {
+    const std::lock_guard lock(agent.mutex);
+    return !agent.state.loaded() && agent.unloads == 1;
+  }));
+}
+
+TEST_F(LateAgentsTest, AFabricRunsOnIfChecksOfTheNextOneLeaveNoTimeToLoadIt) {
+  using std::chrono::milliseconds;
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  v1::Topology other = SmallTopology();
+  other.set_name("other");
+  agent.verify_time = milliseconds(900);
+  const absl::Status late =
+      controller.controller()
+          .loader()
+          .Load(other, {.replace = true}, 0, std::chrono::steady_clock::now() + milliseconds(1'000))
+          .status();
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded) << late;
+  EXPECT_FALSE(controller.Logged("could not be loaded again"));
+  EXPECT_TRUE(SetUpCircuit(controller, 3, 5).ok());
+  const std::lock_guard lock(agent.mutex);
+  EXPECT_EQ(agent.unloads, 0);
+  EXPECT_EQ(agent.state.topology().name(), "test");
 }
 
 TEST_F(LateAgentsTest, NonsenseInTheStateOfAnAgentIsAProblemInStatusAndNotBelieved) {

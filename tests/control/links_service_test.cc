@@ -3,6 +3,7 @@
 // it, and data planes that come back get it again.
 #include <gmock/gmock.h>
 
+#include "tests/control/scripted_agent.h"
 #include "tests/control/service_fixture.h"
 
 namespace bfly::control {
@@ -123,6 +124,52 @@ TEST_F(LinksServiceTest, AChangeOfAllLinksMakesRoomForFurtherChanges) {
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_TRUE(Set(controller, "s1 p1", "2Mbps").ok());
   EXPECT_EQ(dp0->host().held(true).link_changes.size(), 2);
+}
+
+// Stages 0-2 are on dp0, 3-5 on dp1, 6 and 7 on dp2.
+v1::Topology OverThreePlanes() {
+  v1::Topology topology = SmallTopology(/*split=*/true);
+  topology.add_data_planes()->set_name("dp2");
+  topology.clear_placement();
+  for (const auto& [stages, plane] : {std::pair{"0-2", "dp0"}, {"3-5", "dp1"}, {"6-7", "dp2"}}) {
+    v1::StagePlacement* placement = topology.add_placement();
+    placement->set_stages(stages);
+    placement->set_data_plane(plane);
+  }
+  topology.mutable_trunks(0)->set_after_stage(2);
+  v1::Trunk* second = topology.add_trunks();
+  second->set_name("t1");
+  second->set_after_stage(5);
+  second->set_from("dp1");
+  second->set_from_device("net_memif1,role=server,id=1");
+  second->set_to("dp2");
+  second->set_to_device("net_memif1,role=client,id=1");
+  return topology;
+}
+
+// One data plane cannot take the change back at once, and that keeps no other from taking it back.
+TEST_F(LinksServiceTest, AChangeThatTheLastDataPlaneRefusesIsTakenBackAtAllOthers) {
+  ScriptedAgent dp0(directory_.path(), "dp0"), dp1(directory_.path(), "dp1"),
+      dp2(directory_.path(), "dp2");
+  TestController controller(directory_.path());
+  const absl::Status loaded = Load(controller, OverThreePlanes());
+  ASSERT_TRUE(loaded.ok()) << loaded;
+  const auto answer = [](ScriptedAgent& agent, std::deque<grpc::Status> answers) {
+    const std::lock_guard lock(agent.mutex);
+    agent.links_answers = std::move(answers);
+  };
+  answer(dp0, {grpc::Status::OK, {grpc::StatusCode::RESOURCE_EXHAUSTED, "no memory"}});
+  answer(dp2, {{grpc::StatusCode::INTERNAL, "no hand on the links"}});
+  const absl::Status refused = Set(controller, "s1 r0-1", "10Mbps").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInternal) << refused;
+  EXPECT_EQ(refused.message(), "data plane dp2: no hand on the links");
+  for (ScriptedAgent* agent : {&dp0, &dp1, &dp2}) {
+    EXPECT_TRUE(Eventually([&] {
+      const std::lock_guard lock(agent->mutex);
+      return agent->links_answers.empty() && agent->state.link_changes().empty();
+    }));
+  }
+  EXPECT_TRUE(Eventually([&] { return controller.controller().all_usable(); }));
 }
 
 TEST_F(LinksServiceTest, OfTwoControllersOnlyThePrimaryMay) {

@@ -190,6 +190,20 @@ TEST_F(NodesTest, ADataPlaneThatNobodyToldIsToldWhatAnotherOneHolds) {
                                                   "link 141 down"));
 }
 
+TEST_F(NodesTest, ADataPlaneThatIsComparedBecauseOfAnotherSaysWhy) {
+  StartSplit();
+  ASSERT_TRUE(agent_->host().SetFault(NodeId{4, 6}, /*down=*/true).ok());
+  board_.CloseGate();
+  const DataPlanes planes = controller_->controller().intent().planes();
+  planes[0]->Learn([](DataPlane::Known& known) { known.in_step = false; });
+  EXPECT_TRUE(Eventually([&] {
+    return planes[1]->known().problem == "is compared because links are down at data plane dp0";
+  }));
+  board_.OpenGate();
+  EXPECT_TRUE(
+      Eventually([&] { return AllUsable() && !dp1_->host().held(true).down_nodes.empty(); }));
+}
+
 TEST_F(NodesTest, StatusAndDescribeSayWhatCannotBeReachedAnyMore) {
   Start();
   const auto status = [&] {

@@ -139,6 +139,46 @@ TEST_F(TwoControllersTest, WhatTheFirstUnloadedOrLeftTheSecondMayHave) {
   EXPECT_TRUE(SetUpCircuit(third, 1, 2).ok());
 }
 
+TEST_F(TwoControllersTest, AFabricThatSomebodyElseLoadedAfterTheUnloadIsNeverUnloaded) {
+  TestController first(mine_.path());
+  ASSERT_TRUE(Load(first, SmallTopology()).ok());
+  ASSERT_TRUE(Call(*first.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).ok());
+  // As a process that loads its topology itself: no controller owns the fabric.
+  v1::Topology other = SmallTopology(false, 4);
+  other.set_name("other");
+  ASSERT_TRUE(agent_.host().Load(other).ok());
+  DataPlane& plane = *first.controller().intent().planes().at(0);
+  const auto was_compared = [&] {
+    const DataPlane::Known known = plane.known();
+    return known.in_step && known.revision == agent_.host().held(false).revision;
+  };
+  ASSERT_TRUE(Eventually(was_compared));
+  // As after looks that were late: the data plane is compared again, and again.
+  for (int i = 0; i < 2; ++i) {
+    plane.Learn([](DataPlane::Known& known) { known.in_step = false; });
+    ASSERT_TRUE(Eventually(was_compared));
+  }
+  EXPECT_TRUE(agent_.host().held(true).loaded);
+  EXPECT_EQ(agent_.host().held(true).topology.name(), "other");
+}
+
+TEST_F(TwoControllersTest, AFabricWhoseControllerWasKilledIsTakenOverOnceItCountsAsSilent) {
+  {
+    TestController first(mine_.path());
+    ASSERT_TRUE(Load(first, TopologyThere()).ok());
+  }
+  Ownership& ownership = agent_.host().ownership();
+  ownership.Claim(Owner("dead"));
+  TestController next(others_.path(), 20, PollOnlyWhenAsked(), {agent_address()});
+  EXPECT_FALSE(StatusOf(next).loaded());
+  EXPECT_TRUE(next.Logged("belongs to another controller, controller dead"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(StatusOf(next).loaded());
+  ownership.Release("dead");  // as after Ownership::kPatience
+  EXPECT_TRUE(Eventually([&] { return StatusOf(next).loaded(); }));
+  EXPECT_TRUE(Eventually([&] { return SetUpCircuit(next, 1, 2).ok(); }));
+}
+
 TEST_F(TwoControllersTest, ADataPlaneThatWasLostToAnotherIsNotFoughtOver) {
   TestController first(mine_.path());
   ASSERT_TRUE(Load(first, SmallTopology()).ok());

@@ -196,6 +196,28 @@ TEST_F(PortsServiceTest, AllDataPlanesHearOfAPortOrNone) {
   EXPECT_THAT(Names(), ElementsAre("h0", "h1", "out1"));
 }
 
+TEST_F(PortsServiceTest, ADataPlaneThatRefusesAPortOrDoesNotAnswerIsNamed) {
+  ASSERT_TRUE(Load(*controller_, WithPorts()).ok());
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.refused_devices = {"net_null_h2"};
+  }
+  const absl::Status refused = Add(Port("h2", "2")).status();
+  EXPECT_THAT(std::string(refused.message()), testing::StartsWith("data plane dp0: port.device: "));
+  EXPECT_THAT(FieldsOf(refused), ElementsAre("port.device"));
+  board_.CloseGate();
+  v1::AddPortRequest request;
+  *request.mutable_port() = Port("h3", "3");
+  const absl::Status late =
+      controller_->controller()
+          .ports()
+          .Add(request, std::chrono::steady_clock::now() + std::chrono::seconds(3))
+          .status();
+  board_.OpenGate();
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(late.message()), testing::StartsWith("data plane dp0: "));
+}
+
 TEST_F(PortsServiceTest, ADataPlaneThatComesBackGetsThePresentPorts) {
   ASSERT_TRUE(Load(*controller_, WithPorts()).ok());
   ASSERT_TRUE(Add(Port("h2", "2")).ok());

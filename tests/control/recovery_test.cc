@@ -257,10 +257,54 @@ TEST_F(RecoveryTest, AnotherFabricInADataPlaneIsNotThrownOut) {
   EXPECT_TRUE(Eventually([&] {
     return Plane(controller, "dp0").problem().find("another fabric") != std::string::npos;
   }));
+  EXPECT_EQ(Plane(controller, "dp0").state(), v1::DataPlaneStatus::RUNNING);
+  EXPECT_TRUE(Plane(controller, "dp0").out_of_step());
   EXPECT_EQ(agent->host().held(true).topology.name(), "other");
   EXPECT_EQ(SetUpCircuit(controller, 1, 1).status().code(), absl::StatusCode::kUnavailable);
   ASSERT_TRUE(Load(controller, SmallTopology(), /*replace=*/true).ok());
   EXPECT_TRUE(SetUpCircuit(controller, 1, 1).ok());
+  EXPECT_FALSE(Plane(controller, "dp0").out_of_step());
+}
+
+TEST_F(RecoveryTest, WhatAnotherFabricInADataPlaneCountsIsNotCounted) {
+  const auto inject = [&](uint64_t packets) {
+    const std::lock_guard lock(board_.mutex);
+    board_.figures["dp0"].conservation = {.injected = packets, .delivered = packets};
+    board_.figures["dp0"].links.assign(1, {.packets = packets});
+  };
+  auto agent = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const auto count = [&] {
+    v1::GetCountersRequest request;
+    request.mutable_filter()->set_nonzero(true);
+    const auto counters = Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, request);
+    EXPECT_TRUE(counters.ok()) << counters.status();
+    return counters.ok() ? *counters : v1::Counters();
+  };
+  inject(7);
+  EXPECT_EQ(count().conservation().injected(), 7u);
+  EXPECT_THAT(count().links(), SizeIs(1));
+  agent.reset();
+  inject(1000);
+  agent = Agent("dp0");
+  v1::Topology other = SmallTopology(false, 4);
+  other.set_name("other");
+  ASSERT_TRUE(Eventually([&] {
+    agent->host().Unload().status().IgnoreError();
+    return agent->host().Load(other).ok();
+  }));
+  // This status, unlike that of the service, reads no counters.
+  EXPECT_TRUE(Eventually([&] {
+    const v1::FabricStatus status = controller.controller().Status();
+    return status.data_planes(0).problem().find("another fabric") != std::string::npos;
+  }));
+  const v1::Counters counters = count();
+  EXPECT_EQ(counters.conservation().injected(), 7u);
+  EXPECT_THAT(counters.links(), IsEmpty());
+  EXPECT_THAT(counters.planes_missing(), ElementsAre("dp0"));
+  ASSERT_THAT(counters.problems(), SizeIs(2));
+  EXPECT_THAT(counters.problems(0), HasSubstr("dp0: it runs a fabric of somebody else; its last"));
 }
 
 TEST_F(RecoveryTest, AnUnloadedDataPlaneIsIdleAndMayBeLoadedAgain) {

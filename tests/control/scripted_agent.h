@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -29,6 +32,7 @@ class ScriptedAgent final : public v1::Agent::Service {
 
   grpc::Status VerifyFabric(grpc::ServerContext*, const v1::AgentFabricRequest*,
                             v1::AgentVerifyResponse*) override {
+    std::this_thread::sleep_for(verify_time.load());
     return grpc::Status::OK;
   }
   grpc::Status LoadFabric(grpc::ServerContext*, const v1::AgentFabricRequest* request,
@@ -54,6 +58,7 @@ class ScriptedAgent final : public v1::Agent::Service {
   grpc::Status UnloadFabric(grpc::ServerContext*, const v1::AgentUnloadRequest*,
                             v1::AgentUnloadResponse*) override {
     const std::lock_guard lock(mutex);
+    if (!unload_answer.ok()) return unload_answer;
     if (!state.loaded()) return {grpc::StatusCode::FAILED_PRECONDITION, "nothing is loaded"};
     state.set_loaded(false);
     state.clear_topology();
@@ -68,6 +73,17 @@ class ScriptedAgent final : public v1::Agent::Service {
     state.set_revision(state.revision() + 1);
     response->set_revision(state.revision());
     return grpc::Status::OK;
+  }
+  grpc::Status SetLinks(grpc::ServerContext*, const v1::AgentLinksRequest* request,
+                        v1::AgentLinksResponse*) override {
+    const std::lock_guard lock(mutex);
+    grpc::Status answer;
+    if (!links_answers.empty()) {
+      answer = links_answers.front();
+      links_answers.pop_front();
+    }
+    if (answer.ok()) *state.mutable_link_changes() = request->changes();
+    return answer;
   }
   grpc::Status GetState(grpc::ServerContext*, const v1::AgentStateRequest* request,
                         v1::AgentState* response) override {
@@ -125,16 +141,20 @@ class ScriptedAgent final : public v1::Agent::Service {
     if (lost_.joinable()) lost_.join();
   }
 
+  std::atomic<std::chrono::milliseconds> verify_time{};
   std::mutex mutex;
   std::condition_variable changed;
   bool may_load = true;  // mutex
   int unloads = 0;       // mutex
   static constexpr int kAll = std::numeric_limits<int>::max();
-  int looks = 0;                 // mutex: that came
-  int answered_looks = kAll;     // mutex: the first so many looks are answered, later ones wait
-  int held_look = 0;             // mutex: waits until another one is held
-  v1::AgentState state;          // mutex
-  grpc::Status update_answer;    // mutex: of changes of circuits
+  int looks = 0;               // mutex: that came
+  int answered_looks = kAll;   // mutex: the first so many looks are answered, later ones wait
+  int held_look = 0;           // mutex: waits until another one is held
+  v1::AgentState state;        // mutex
+  grpc::Status update_answer;  // mutex: of changes of circuits
+  grpc::Status unload_answer;  // mutex
+  // mutex: to the next changes of links, in turn; OK after these
+  std::deque<grpc::Status> links_answers;
   v1::AgentCounters counters;    // mutex
   v1::AgentLinkReading reading;  // mutex
 

@@ -137,6 +137,34 @@ TEST_F(TelemetryServiceTest, OfADataPlaneThatIsAwayTheLastFiguresAreUsedAndItIsS
   EXPECT_THAT(counters.problems(1), HasSubstr("data plane dp1: its links are missing"));
 }
 
+TEST_F(TelemetryServiceTest, APictureLeavesOutTheLinksOfADataPlaneThatIsAwayWhoeverAskedLast) {
+  Start(/*split=*/true);
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.figures["dp1"].links.assign(1, {.packets = 10});
+  }
+  v1::CounterFilter summary;
+  summary.set_summary(true);
+  for (const bool summary_was_last : {false, true}) {
+    Subscriber subscriber(*controller_, v1::SubscribeRequest::ON_CHANGE, 10);
+    EXPECT_EQ(subscriber.Next().links_size(), 256);
+    if (summary_was_last) Get(summary);
+    dp1_.reset();
+    v1::Counters away = subscriber.Next();
+    EXPECT_TRUE(away.links_missing());
+    EXPECT_THAT(away.planes_missing(), ElementsAre("dp1"));
+    EXPECT_EQ(away.links_size(), 0);  // none of dp0 has changed
+    // Who comes now sees dp0 alone: stages 0 to 3.
+    Subscriber late(*controller_, v1::SubscribeRequest::SAMPLE, 10);
+    EXPECT_EQ(late.Next().links_size(), 4 * 16 * 2);
+    dp1_ = std::make_unique<TestAgent>(directory_.path(), "dp1", FakeBackend(board_, "dp1"));
+    while (away.links_missing()) away = subscriber.Next();
+    // Nobody knows which of the links of dp1, stages 4 to 7, have changed meanwhile.
+    EXPECT_EQ(away.links_size(), 4 * 16 * 2);
+    EXPECT_THAT(away.planes_missing(), IsEmpty());
+  }
+}
+
 TEST_F(TelemetryServiceTest, FiltersChooseStagesRowsAndWhatIsNotZero) {
   Start();
   SetPackets({2, 5, 1}, 10);

@@ -163,6 +163,19 @@ TEST_F(TrafficServiceTest, ADataPlaneThatIsLateToRecordLatenciesIsOutOfStepUntil
   EXPECT_FALSE(List().latency().recording());
 }
 
+TEST_F(TrafficServiceTest, ADataPlaneThatDoesNotAnswerIsNamed) {
+  agents_.push_back(
+      std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(slow_, "dp0")));
+  controller_ = std::make_unique<TestController>(directory_.path());
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  slow_.CloseGate();
+  const absl::Status late = controller_->controller().traffic().Start(
+      {Named("a")}, 0, std::chrono::steady_clock::now() + std::chrono::seconds(3));
+  slow_.OpenGate();
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(late.message()), testing::StartsWith("data plane dp0: "));
+}
+
 TEST_F(TrafficServiceTest, ADataPlaneSendsWhatTheControllerCommittedAndNothingElse) {
   Begin();
   ASSERT_TRUE(Start({Named("a")}).ok());

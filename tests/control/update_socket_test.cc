@@ -5,10 +5,15 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -117,6 +122,34 @@ TEST_F(UpdateSocketTest, ClientsBeyondTheLimitWaitUntilAnotherIsGone) {
   std::vector<char> buffer(PacketSocket::kMaxMessage);
   EXPECT_TRUE(ninth.Receive(buffer).ok());
   EXPECT_EQ(agent_->host().held(true).circuits.size(), 9u);
+}
+
+TEST_F(UpdateSocketTest, WithoutADescriptorForAClientItWaitsAtLeisure) {
+  const int client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  const int lowest_free = dup(client);
+  close(lowest_free);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit full = before;
+  full.rlim_cur = static_cast<rlim_t>(lowest_free);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  UpdateSocketPath(this->address()).copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int connected =
+      connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  const std::clock_t start = std::clock();
+  std::this_thread::sleep_for(milliseconds(600));
+  const double cpu_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(connected, 0);
+  EXPECT_LT(cpu_seconds, 0.2);
+  // Then it takes the client.
+  const std::string update = Install(3, 5, revision()).SerializeAsString();
+  EXPECT_EQ(send(client, update.data(), update.size(), 0), static_cast<ssize_t>(update.size()));
+  char answer[1000];
+  EXPECT_GT(recv(client, answer, sizeof(answer), 0), 0);
+  EXPECT_EQ(agent_->host().held(true).circuits.size(), 1u);
+  close(client);
 }
 
 TEST_F(UpdateSocketTest, WhereNobodyListensItIsToGoAnotherWay) {

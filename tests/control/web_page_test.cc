@@ -271,7 +271,18 @@ TEST_F(WebPageTest, NoOtherSiteMayReadOrFrameAnything) {
               StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Send("OPTIONS /api/link/fail HTTP/1.1\r\nHost: localhost\r\n"
                    "Origin: http://example.org\r\nConnection: close\r\n\r\n"),
-              AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET, POST\r\n")));
+              AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET, HEAD, POST\r\n")));
+}
+
+TEST_F(WebPageTest, AHeadIsAnsweredWithoutABody) {
+  Start();
+  const std::string page = Get("/main.js");
+  const size_t bytes = page.size() - page.find("\r\n\r\n") - 4;
+  const std::string both = Send(
+      "HEAD /main.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(both, HasSubstr(absl::StrCat("Content-Length: ", bytes)));
+  EXPECT_THAT(both.substr(both.find("\r\n\r\n") + 4), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(WebPageTest, WhatIsNotHttpIsRefusedAndTheNextClientIsServed) {

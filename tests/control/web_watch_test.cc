@@ -51,6 +51,22 @@ class WebWatchTest : public testing::Test {
   std::unique_ptr<WebRoutes> routes_;
 };
 
+TEST(WebHistory, HoldsTenMinutesOfAClockThatNobodySets) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  std::deque<FabricMoment> moments;
+  for (int64_t i = 0; i < 1000; ++i) {  // the wall clock is set back by an hour in the middle
+    AddMoment(
+        {.time_ns = (i < 900 ? i * 3 : i * 3 - 3600) * kSecond, .monotonic_ns = i * 3 * kSecond},
+        moments);
+  }
+  EXPECT_EQ(moments.size(), 201u);
+  EXPECT_EQ(moments.front().monotonic_ns, 799 * 3 * kSecond);
+  for (int64_t i = 0; i < 5000; ++i) {
+    AddMoment({.monotonic_ns = 3000 * kSecond + i * kSecond / 100}, moments);
+  }
+  EXPECT_EQ(moments.size(), 600u);
+}
+
 TEST_F(WebWatchTest, APassingErrorIsAProblemAndTheLastFiguresStay) {
   Start(SmallTopology());
   ASSERT_EQ(Get("/api/load").status, 200u);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Either side dies and comes back: circuits are installed again, traffic flows again, nothing is made up."""
 
+import os
+import signal
 import sqlite3
 import time
 import unittest
@@ -67,6 +69,47 @@ class RecoveryTest(unittest.TestCase):
         account, unknown = self.net.down_incomplete()
         self.assertGreaterEqual(account["injected"], now["conservation"]["injected"])
         self.assertRegex(unknown[0], "data plane dp0: 1 of its processes")
+
+    def test_a_data_plane_that_runs_the_fabric_of_another_controller_is_not_well(self):
+        controller = self.net.pid("controller")
+        os.kill(controller, signal.SIGSTOP)
+        self.addCleanup(self.resume, controller)
+        self.net.kill("dp0")
+        self.net.start_data_plane("dp0")
+        address = f"unix:{self.net.run_dir}/dp0.sock"
+        other = fabric.Fabric(self.lab, self.switch, {
+            **fabric.topology([], data_planes=[{"name": "dp0", "address": address}]), "name": "other"}, name="other")
+        lab.wait_until(lambda: self.comes_up(other), "another controller has loaded its fabric on dp0")
+
+        os.kill(controller, signal.SIGCONT)
+        lab.wait_until(self.out_of_step, "the controller sees that dp0 runs another fabric")
+        self.assertEqual(self.state(), "running")
+        with self.assertRaisesRegex(lab.CommandFailed, "dp0 does not hold what is loaded: belongs to another"):
+            self.net.bfly("status")
+
+        other.down()
+        lab.wait_until(lambda: not self.out_of_step() and self.state() == "running", "dp0 is loaded again")
+        self.net.bfly("status")
+        self.net.down_incomplete()
+
+    def out_of_step(self):
+        return self.net.status()["data_planes"][0]["out_of_step"]
+
+    @staticmethod
+    def resume(pid):
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
+    @staticmethod
+    def comes_up(net):
+        """False while the data plane, which has just been started, does not answer."""
+        try:
+            net.up()
+        except lab.CommandFailed:
+            return False
+        return True
 
     def test_a_controller_that_dies_leaves_traffic_alone_and_finds_the_circuits_again(self):
         circuit = self.set_up_away_from_the_greedy_path()

@@ -136,6 +136,33 @@ TEST(FabricMetrics, ADataPlaneThatWasLostAMomentAgoHasNoZerosEither) {
   EXPECT_EQ(Value(families, "bfly_link_packets_total"), 10);
 }
 
+TEST(FabricMetrics, ADataPlaneWhoseLinksAreMissingInPartHasNoSumsOfTheRest) {
+  Scrape scrape = Loaded();
+  scrape.fabric.mutable_data_planes(0)->mutable_workers(0)->mutable_cost()->set_hops(10);
+  AddLink(scrape, 0, 0, 10);  // of the first page; the second one did not come
+  AddLink(scrape, 0, 7, 0, 1);
+  AddLink(scrape, 1, 3, 5);
+  scrape.counters.set_links_missing(true);
+  scrape.counters.add_planes_missing("dp0");
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  for (const char* name : {"bfly_stage_packets_total", "bfly_link_packets_total"}) {
+    EXPECT_EQ(SeriesOf(families, name), 1u);
+    EXPECT_EQ(Value(families, name, {{"data_plane", "dp1"}}), 5);
+  }
+}
+
+TEST(FabricMetrics, ADataPlaneThatRunsAnotherFabricIsNotUp) {
+  Scrape scrape = Loaded();
+  AddLink(scrape, 0, 0, 10);
+  AddLink(scrape, 1, 3, 5);
+  scrape.fabric.mutable_data_planes(1)->set_out_of_step(true);
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_data_plane_up", {{"data_plane", "dp0"}}), 1);
+  EXPECT_EQ(Value(families, "bfly_data_plane_up", {{"data_plane", "dp1"}}), 0);
+  EXPECT_EQ(SeriesOf(families, "bfly_stage_packets_total"), 1u);
+  EXPECT_EQ(Value(families, "bfly_link_packets_total"), 10);
+}
+
 TEST(FabricMetrics, RowsOfAStageBelongToTheDataPlaneThatOwnsThem) {
   Scrape scrape = Loaded();
   scrape.fabric.mutable_data_planes(0)->mutable_workers(0)->add_stages(1);
