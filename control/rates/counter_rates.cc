@@ -66,9 +66,14 @@ CounterRates::CounterRates(const v1::Counters& now, const Counts* before)
 AccountRate CounterRates::account() const {
   if (before_ == nullptr) return {};
   const v1::Conservation& account = now_.conservation();
+  const bool began_anew =
+      account.injected() < before_->injected || account.delivered() < before_->delivered;
+  // Packets that counted as lost with a data plane may arrive after all, and count no more.
+  const uint64_t dropped =
+      began_anew ? account.dropped() : std::max(account.dropped(), before_->dropped);
   return {PerSecond(account.injected(), before_->injected, seconds_),
           PerSecond(account.delivered(), before_->delivered, seconds_),
-          PerSecond(account.dropped(), before_->dropped, seconds_)};
+          PerSecond(dropped, before_->dropped, seconds_)};
 }
 
 LinkRate CounterRates::Of(const v1::LinkCounters& link) {

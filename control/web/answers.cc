@@ -167,13 +167,14 @@ ordered_json PortsAnswer(const FabricWatch::Known& known) {
 ordered_json HistoryAnswer(const FabricWatch::Known& known) {
   ordered_json moments{{"columns",
                         {"time_ns", "injected", "delivered", "dropped", "in_flight", "circuits",
-                         "broken", "injected_rate", "delivered_rate", "drop_rate"}},
+                         "broken", "injected_rate", "delivered_rate", "drop_rate", "age_ns"}},
                        {"rows", ordered_json::array()}};
   for (const FabricMoment& moment : known.moments) {
     moments["rows"].push_back({moment.time_ns, moment.injected, moment.delivered, moment.dropped,
                                moment.in_flight, moment.circuits, moment.broken,
                                Rounded(moment.injected_rate), Rounded(moment.delivered_rate),
-                               Rounded(moment.drop_rate)});
+                               Rounded(moment.drop_rate),
+                               known.moments.back().monotonic_ns - moment.monotonic_ns});
   }
   return {{"fabric", known.fabric},
           {"drops", Drops(known.counters.drops())},

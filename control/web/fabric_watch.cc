@@ -22,6 +22,7 @@ bool IsSameFabric(v1::DescribeResponse a, v1::DescribeResponse b) {
 
 FabricMoment MomentOf(const v1::Counters& counters, const AccountRate& rate) {
   return {.time_ns = counters.time_ns(),
+          .monotonic_ns = counters.monotonic_ns(),
           .injected = counters.conservation().injected(),
           .delivered = counters.conservation().delivered(),
           .dropped = counters.conservation().dropped(),
@@ -31,6 +32,14 @@ FabricMoment MomentOf(const v1::Counters& counters, const AccountRate& rate) {
           .injected_rate = rate.injected,
           .delivered_rate = rate.delivered,
           .drop_rate = rate.dropped};
+}
+
+void AddMoment(const FabricMoment& moment, std::deque<FabricMoment>& moments) {
+  moments.push_back(moment);
+  const int64_t oldest = moment.monotonic_ns - kHistory / std::chrono::nanoseconds(1);
+  while (moments.size() > kMostMoments || moments.front().monotonic_ns < oldest) {
+    moments.pop_front();
+  }
 }
 
 FabricWatch::FabricWatch(FabricCalls& calls, const Options& options)
@@ -135,8 +144,7 @@ absl::Status FabricWatch::Read(bool links) {
     sample = std::make_shared<const FabricSample>(std::move(made));
   }
   const CounterRates rates(*counters, before);
-  moments_.push_back(MomentOf(*counters, rates.account()));
-  if (moments_.size() > kMostMoments) moments_.pop_front();
+  AddMoment(MomentOf(*counters, rates.account()), moments_);
   auto known = std::make_shared<Known>();
   known->fabric = fabrics_;
   known->description = description_;

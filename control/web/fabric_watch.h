@@ -25,7 +25,8 @@ namespace bfly::control {
 
 // The account of a fabric at one moment, and its rates since the moment before.
 struct FabricMoment {
-  int64_t time_ns = 0;  // since the epoch
+  int64_t time_ns = 0;       // since the epoch
+  int64_t monotonic_ns = 0;  // by a clock that nobody sets
   uint64_t injected = 0;
   uint64_t delivered = 0;
   uint64_t dropped = 0;
@@ -40,6 +41,12 @@ struct FabricMoment {
 // The moment that `counters` tell, with the rates since the moment before.
 FabricMoment MomentOf(const v1::Counters& counters, const AccountRate& rate);
 
+// Adds the newest moment. Removes those older than kHistory, and the oldest if there are more than
+// kMostMoments.
+inline constexpr std::chrono::seconds kHistory{600};
+inline constexpr size_t kMostMoments = 600;
+void AddMoment(const FabricMoment& moment, std::deque<FabricMoment>& moments);
+
 class FabricWatch {
  public:
   struct Options {
@@ -49,7 +56,6 @@ class FabricWatch {
     // How long a request waits for a first sample.
     std::chrono::milliseconds patience{5'000};
   };
-  static constexpr size_t kMostMoments = 600;
   // The links that are read of a network with more than Wiring::kMostLinks.
   static constexpr uint32_t kFullest = 4096;
 

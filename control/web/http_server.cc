@@ -63,7 +63,8 @@ HttpResponse Answered(const BeastRequest& given, const HttpHandler& handler) {
   }
 }
 
-BeastResponse ToBeast(HttpResponse answer, unsigned version, bool keep_alive) {
+// Without its body if that is not `wanted`: the header is the same.
+BeastResponse ToBeast(HttpResponse answer, unsigned version, bool keep_alive, bool wanted) {
   BeastResponse response(static_cast<http::status>(answer.status), version);
   response.set(http::field::content_type, answer.content_type);
   response.set(http::field::cache_control, "no-store");
@@ -72,11 +73,12 @@ BeastResponse ToBeast(HttpResponse answer, unsigned version, bool keep_alive) {
   response.set("Referrer-Policy", "no-referrer");
   response.set("Cross-Origin-Resource-Policy", "same-origin");
   if (response.result() == http::status::method_not_allowed) {
-    response.set(http::field::allow, "GET, POST");  // RFC 9110, 15.5.6
+    response.set(http::field::allow, "GET, HEAD, POST");  // RFC 9110, 15.5.6
   }
   response.keep_alive(keep_alive);
   response.body() = std::move(answer.body);
   response.prepare_payload();
+  if (!wanted) response.body().clear();
   return response;
 }
 
@@ -116,7 +118,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     if (!error) {
       const BeastRequest request = parser_->release();
       const bool keep_alive = request.keep_alive();
-      return Write(Answered(request, shared_->handler), request.version(), keep_alive);
+      return Write(Answered(request, shared_->handler), request.version(), keep_alive,
+                   request.method() != http::verb::head);
     }
     const HttpServer::Options& options = shared_->options;
     if (error == http::error::header_limit)
@@ -133,8 +136,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void Refuse(unsigned status, const std::string& message) {
     Write(HttpError(status, message), 11, /*keep_alive=*/false);
   }
-  void Write(HttpResponse answer, unsigned version, bool keep_alive) {
-    response_.emplace(ToBeast(std::move(answer), version, keep_alive));
+  void Write(HttpResponse answer, unsigned version, bool keep_alive, bool wants_body = true) {
+    response_.emplace(ToBeast(std::move(answer), version, keep_alive, wants_body));
     stream_.expires_after(shared_->options.patience);
     http::async_write(stream_, *response_,
                       [self = shared_from_this(), keep_alive](error_code error, size_t) {

@@ -68,9 +68,10 @@ std::optional<HttpResponse> WebDoor::Refuse(const HttpRequest& request) const {
     return HttpError(
         421, absl::StrCat("the Host header is \"", request.host, "\"; this page is served as ",
                           name_, ", localhost, 127.0.0.1 or [::1]"));
-  if (request.method == "GET") return std::nullopt;
+  if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   if (request.method != "POST")
-    return HttpError(405, absl::StrCat("the method is ", request.method, "; use GET or POST"));
+    return HttpError(405,
+                     absl::StrCat("the method is ", request.method, "; use GET, HEAD or POST"));
   if (!request.origin.empty() && request.origin != absl::StrCat("http://", request.host))
     return HttpError(403, absl::StrCat("a page of ", request.origin,
                                        " may not change this fabric; open this page itself"));

@@ -98,6 +98,20 @@ TEST(CounterRates, ACountThatFellBeganAnewAtNothing) {
   EXPECT_DOUBLE_EQ(rates.account().injected, 20);
 }
 
+TEST(CounterRates, PacketsThatWereNotLostAfterAllAreNoDrops) {
+  v1::Counters before = At(1), now = At(2);
+  before.mutable_conservation()->set_injected(5'000'000);
+  before.mutable_conservation()->set_dropped(1'000'005);
+  now.mutable_conservation()->set_injected(5'000'010);
+  now.mutable_conservation()->set_dropped(1'000'002);
+  const Counts counts = CountsOf(before, true);
+  EXPECT_EQ(CounterRates(now, &counts).account().dropped, 0);
+  EXPECT_DOUBLE_EQ(CounterRates(now, &counts).account().injected, 10);
+  now.mutable_conservation()->set_injected(100);
+  now.mutable_conservation()->set_dropped(7);
+  EXPECT_DOUBLE_EQ(CounterRates(now, &counts).account().dropped, 7);
+}
+
 TEST(CounterRates, ALinkThatFellBackByOneFrameHasSentNothing) {
   v1::Counters before = At(1), now = At(3);
   Add(before, 0, 0, 0, 1000)->set_busy_ns(kSecond);

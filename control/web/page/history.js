@@ -12,9 +12,8 @@ export function drawHistory(context, width, height, moments) {
   context.font = "11px system-ui, sans-serif";
   context.fillStyle = all.ink;
   if (moments.length === 0) return;
-  const last = moments[moments.length - 1].time_ns;
   const most = niceAbove(Math.max(...moments.flatMap((moment) => LINES.map(([name]) => moment[name]))));
-  const x = (moment) => width - 4 - ((last - moment.time_ns) / 1e9 / SECONDS) * (width - 60);
+  const x = (moment) => width - 4 - (moment.age_ns / 1e9 / SECONDS) * (width - 60);
   const y = (value) => Math.round(height - 16 - (value / most) * (height - 24));
   context.strokeStyle = all.faint;
   context.lineWidth = 1;
