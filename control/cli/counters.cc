@@ -53,6 +53,14 @@ std::string Drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops
   return out;
 }
 
+// Prints what happened to frames at a port, or at all removed ports.
+void PrintDrops(const v1::PortCounters& port) {
+  if (const std::string drops = Drops(port.drops()); !drops.empty())
+    printf("  drops: %s\n", drops.c_str());
+  if (const std::string actions = Drops(port.xdp_actions()); !actions.empty())
+    printf("  XDP program: %s\n", actions.c_str());
+}
+
 // Prints the pages of an answer one by one as one text. The first page also has everything that is
 // not about links.
 class Output {
@@ -126,18 +134,14 @@ void TableOutput::End(const v1::Counters& counters) {
     for (int i = 0; port.queues_size() > 1 && i < port.queues_size(); ++i)
       printf("  queue pair %d: received %" PRIu64 ", sent %" PRIu64 "\n", i,
              port.queues(i).rx_packets(), port.queues(i).tx_packets());
-    if (const std::string drops = Drops(port.drops()); !drops.empty())
-      printf("  drops: %s\n", drops.c_str());
-    if (const std::string actions = Drops(port.xdp_actions()); !actions.empty())
-      printf("  XDP program: %s\n", actions.c_str());
+    PrintDrops(port);
   }
   for (const v1::PortCounters& ports : counters.removed_ports()) {
     printf("removed ports of %s: received %" PRIu64 " frames (%" PRIu64 " bytes), sent %" PRIu64
            " frames (%" PRIu64 " bytes), missed %" PRIu64 "\n",
            ports.data_plane().c_str(), ports.rx_packets(), ports.rx_bytes(), ports.tx_packets(),
            ports.tx_bytes(), ports.rx_missed());
-    if (const std::string drops = Drops(ports.drops()); !drops.empty())
-      printf("  drops: %s\n", drops.c_str());
+    PrintDrops(ports);
   }
   if (const std::string drops = Drops(counters.drops()); !drops.empty())
     printf("drops by reason: %s\n", drops.c_str());

@@ -35,7 +35,7 @@ struct FabricRun {
   double dropped_part = 0;  // the part of the frames that came in, in the measured time
   // CPU time of the process over the measured time of all its workers, at most 1.
   double on_cpu = 0;
-  double late_mean_us = 0, late_p99_us = 0;  // the lateness of the worker that was latest
+  double late_mean_us = 0, late_p99_us = 0;  // of the worker that was latest, since it was loaded
   // Frames of the measured time that were dropped because they had no circuit.
   uint64_t without_circuit = 0;
   Conservation conservation;  // the account of the whole run, after unloading

@@ -70,6 +70,8 @@ class ClockedSink final : public Outlet {
     ledger.delivered += static_cast<uint64_t>(count);
     return count;
   }
+  // Whether packets came at two times at least, which a rate takes.
+  bool has_rate() const { return last_ > first_; }
   // By the times at which the first and the last packet were seen.
   double PacketsPerTick() const {
     return static_cast<double>(packets_ - at_first_) / static_cast<double>(last_ - first_);
@@ -126,6 +128,11 @@ absl::Status MeasureRate(int stages, uint64_t rate, const LinkBenchOptions& opti
     PacedFabric fabric(stages, {.bits_per_second = rate, .queue_limit = 1000},
                        kOverload * packets_per_second, 1);
     if (absl::Status status = fabric.Run(options.seconds, result); !status.ok()) return status;
+    if (!fabric.sink.has_rate()) {
+      return absl::UnavailableError(absl::StrCat("fewer than two packets crossed ", stages,
+                                                 " stages at ", rate, " bit/s in ", options.seconds,
+                                                 " s; give --seconds more"));
+    }
     measured.push_back(fabric.sink.PacketsPerTick() * fabric.hz * 8 * kBytes);
     errors.push_back(std::abs(measured.back() / static_cast<double>(rate) - 1) * 100);
   }

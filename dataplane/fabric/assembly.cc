@@ -13,10 +13,6 @@
 namespace bfly::dataplane {
 namespace {
 
-// A ring between two workers has room for the packets that come during a pass of the other worker,
-// and it fits a cache.
-constexpr uint32_t kRingSlots = 1024;
-
 void NoteRing(const Ring& ring, int from_lcore, std::vector<RingOccupancy>& rings) {
   auto told = std::find_if(rings.begin(), rings.end(), [&](const RingOccupancy& other) {
     return other.from_lcore == from_lcore;

@@ -3,6 +3,7 @@
 // segments, and the ways in and out.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,6 +21,10 @@
 #include "dataplane/stages/segment.h"
 
 namespace bfly::dataplane {
+
+// A ring between two workers has room for the packets that come during a pass of the other worker,
+// and it fits a cache.
+inline constexpr uint32_t kRingSlots = 1024;
 
 class Assembly {
  public:

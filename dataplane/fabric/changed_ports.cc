@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/fabric/loaded_ports.h"
 #include "dataplane/fabric/port_facts.h"
+#include "dataplane/ports/attached_device.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -17,6 +18,7 @@ void AddTo(PortCounters& sum, const PortCounters& port) {
   sum.tx_bytes += port.tx_bytes;
   sum.rx_missed += port.rx_missed;
   for (int i = 0; i < kDropReasons; ++i) sum.drops[i] += port.drops[i];
+  AddXdpCounters(port.xdp, sum.xdp);
 }
 
 }  // namespace
@@ -43,11 +45,16 @@ absl::StatusOr<std::unique_ptr<HostPort>> LoadedPorts::Open(const FabricConfig& 
   if (absl::Status status = CheckBuffers(next, next.ports[index]); !status.ok()) {
     return absl::Status(status.code(), absl::StrCat("ports[", index, "].", status.message()));
   }
-  if (pool_ == nullptr) {
+  const bool first = pool_ == nullptr;
+  if (first) {
     if (absl::Status status = MakePool(next); !status.ok()) return status;
   }
   absl::StatusOr<std::unique_ptr<HostPort>> port = absl::UnknownError("not opened");
   keeper_.Do([&] { port = OpenPort(next, index); });
+  if (first && !port.ok()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pool_.reset();  // the next first port may need another layout
+  }
   return port;
 }
 

@@ -66,19 +66,19 @@ absl::Status LoadedPorts::MakePool(const FabricConfig& config) {
   };
   for (const HostPortConfig& port : config.ports) add(PolledBy(port, *plan_, SendsToHosts(config)));
   for (const TrunkConfig& trunk : config.trunks) add(PolledBy(trunk, config, *network_, *plan_));
-  const bool several_workers = plan_->lcores.size() > 1;
+  const size_t workers = plan_->lcores.size();
   const int node = NodeOfMost(pollers);
-  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config, several_workers, node);
+  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config, workers, node);
   if (!pool.ok() && config.spare_queue_pairs > 0) {
     FabricConfig without_spare = config;
     without_spare.spare_queue_pairs = 0;
-    pool = MakeFramePool(PoolName(), without_spare, several_workers, node);
+    pool = MakeFramePool(PoolName(), without_spare, workers, node);
   }
   if (!pool.ok()) return pool.status();
   const std::lock_guard<std::mutex> lock(mutex_);
   pool_ = *std::move(pool);
   pool_takes_af_xdp_ = HasAfXdp(config);
-  pool_queue_pairs_ = std::max(QueuePairsFor(pool_->size), QueuePairsOf(config));
+  pool_queue_pairs_ = std::max(QueuePairsFor(pool_->size, workers), QueuePairsOf(config));
   return absl::OkStatus();
 }
 

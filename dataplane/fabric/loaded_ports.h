@@ -71,10 +71,12 @@ class LoadedPorts {
   std::string NameOf(uint32_t number) const;
   Trunk* trunk_in() const { return trunk_in_.get(); }    // null if stage 0 runs here
   Trunk* trunk_out() const { return trunk_out_.get(); }  // null if the last stage runs here
-  // Any thread. Null until there is a port or trunk.
+  // Any thread. Null until there is a port or trunk: if the first port does not open, its buffers
+  // go again.
   rte_mempool* frame_pool() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return pool_.get();
+    const bool used = !names_.empty() || trunk_in_ != nullptr || trunk_out_ != nullptr;
+    return used ? pool_.get() : nullptr;
   }
   // Any thread: the host ports as they are now.
   std::vector<HostPortConfig> Configs() const;

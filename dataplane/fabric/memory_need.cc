@@ -2,17 +2,41 @@
 #include "dataplane/fabric/memory_need.h"
 
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "dataplane/core/descriptor.h"
 #include "dataplane/core/route_table.h"
+#include "dataplane/fabric/assembly.h"
 #include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/stage.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
 namespace {
+
+// A segment has a batch, two more for links that take time, and the links of a batch. A lane has a
+// batch with its links, twice, and leads to a ring if another worker takes the packets.
+constexpr uint64_t kSegmentBytes = kBatch * (3 * sizeof(Descriptor) + sizeof(uint32_t));
+constexpr uint64_t kLaneBytes =
+    kBatch * (sizeof(Descriptor) + 2 * sizeof(uint32_t)) + kRingSlots * sizeof(Descriptor);
+// With several lanes a segment has the group and the lane of every row of the network.
+constexpr uint64_t kBytesPerRow = 2 * sizeof(uint16_t);
+
+// How many segments follow a segment, or 1 behind the last hop of the plan.
+size_t WaysOn(const Network& network, const FabricPlan& plan, const SegmentPlan& segment) {
+  if (segment.end() == plan.segments.back().end()) return 1;
+  const int stage = network.stage_of_hop(segment.end() - 1);
+  std::set<int> next;
+  for (Row row = segment.rows.first; row <= segment.rows.last; ++row) {
+    for (int port = 0; port < network.ports(); ++port) {
+      next.insert(plan.segment_from(segment.end(), network.next_row(stage, row, port)));
+    }
+  }
+  return next.size();
+}
 
 std::string Gibibytes(uint64_t bytes) {
   return absl::StrFormat("%.1f GiB", static_cast<double>(bytes) / (1 << 30));
@@ -28,13 +52,23 @@ uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage) {
          stages * FusedStages::BytesPerStage(network);
 }
 
+uint64_t SegmentMemoryNeed(const Network& network, const FabricPlan& plan) {
+  uint64_t bytes = 0;
+  for (const SegmentPlan& segment : plan.segments) {
+    const size_t lanes = WaysOn(network, plan, segment);
+    bytes += kSegmentBytes + lanes * kLaneBytes;
+    if (lanes > 1) bytes += network.rows() * kBytesPerRow;
+  }
+  return bytes;
+}
+
 absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available,
                              const char* for_what) {
   if (need <= available) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("network.rows: ", network.rows(), " rows need ", Gibibytes(need), " for ",
                    for_what, ", and this machine has ", Gibibytes(available),
-                   " left; use fewer rows, or place stages on other machines"));
+                   " left; use fewer rows or blocks of rows, or place stages on other machines"));
 }
 
 uint64_t AvailableMemory() {

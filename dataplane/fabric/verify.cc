@@ -15,6 +15,7 @@
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/runtime/capability.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/stages/plan.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -49,12 +50,10 @@ class Verifier {
     }
     Addressing(*network);
     Placement(*network);
-    if (first_stage_ <= last_stage_) {
-      Memory(*network);
-    }
     Ports(*network);
     Trunks(*network);
     Workers();
+    if (first_stage_ <= last_stage_) Memory(*network);
     if (CheckLinkShape("links.", config_.links.base).ok()) {
       Keep(CheckLinkPlan(config_.links, *network));
     }
@@ -136,6 +135,7 @@ class Verifier {
         next = rows.last + 1;
       }
       Unplaced(s, next, network.rows());
+      Blocks(s, placed[s]);
     }
     if (first_stage_ > 0 && !HasTrunk(first_stage_ - 1, false)) {
       Error("placement: ", Stages(0, first_stage_ - 1),
@@ -148,14 +148,16 @@ class Verifier {
   }
 
   void Memory(const Network& network) {
-    const uint64_t need = MemoryNeed(network, first_stage_, last_stage_);
+    uint64_t need = MemoryNeed(network, first_stage_, last_stage_);
+    // A plan is made only for stages, ports and trunks that fit together.
+    if (errors_.empty()) need += SegmentMemoryNeed(network, PlanFabric(config_, network));
     if (first_stage_ == 0) return Keep(CheckMemoryNeed(network, need, AvailableMemory()));
     // Behind a trunk messages of programs may come at any time. Where the inputs are, memory for
     // messages is taken when the first program is asked for.
     const uint64_t messages =
         InBandMemoryNeed(network, first_stage_, last_stage_, config_.circuit_capacity);
     Keep(CheckMemoryNeed(network, need + messages, AvailableMemory(),
-                         "the counters of the stages placed here and messages of programs"));
+                         "the stages and blocks of rows placed here and messages of programs"));
   }
 
   struct PlacedRows {
@@ -180,6 +182,20 @@ class Verifier {
       Error(at, ".rows: ", Rows(first, last), " of stage ", stage, first == last ? " is" : " are",
             " placed twice, also by placement[", other->second.entry, "]");
     }
+  }
+
+  // Neighbours on one lcore are one block.
+  void Blocks(int stage, const std::map<Row, PlacedRows>& placed) {
+    size_t blocks = 0;
+    int last = -1;
+    for (const auto& [first, rows] : placed) {
+      const int lcore = config_.placement[rows.entry].lcore;
+      if (blocks == 0 || lcore != last) ++blocks;
+      last = lcore;
+    }
+    if (blocks <= kMostBlocks) return;
+    Error("placement: stage ", stage, " is cut into ", blocks, " blocks of rows, at most ",
+          kMostBlocks, " are allowed; give each lcore rows that follow one another");
   }
 
   // Rows from..end-1 of the stage.

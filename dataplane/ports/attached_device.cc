@@ -16,7 +16,8 @@ namespace {
 // sooner.
 constexpr std::chrono::seconds kTryEvery{1};
 
-// Adds counters; rows stay in ascending order.
+}  // namespace
+
 void AddXdpCounters(const XdpCounters& more, XdpCounters& sum) {
   std::map<Row, uint64_t> rows;
   for (const XdpCounters* counters : {&more, &std::as_const(sum)}) {
@@ -31,8 +32,6 @@ void AddXdpCounters(const XdpCounters& more, XdpCounters& sum) {
   }
 }
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<AttachedDevice>> AttachedDevice::Open(const EthdevConfig& config,
                                                                      DeviceKeeper* keeper) {
   std::unique_ptr<AttachedDevice> device(new AttachedDevice(config, keeper));
@@ -44,15 +43,16 @@ absl::StatusOr<std::unique_ptr<AttachedDevice>> AttachedDevice::Open(const Ethde
 }
 
 absl::Status AttachedDevice::Attach() {
-  const std::optional<MemifDevice> memif = MemifDevice::Of(config_.device);
-  if (memif.has_value() && keeper_ != nullptr) {
-    auto relay = keeper_->RelayAt(*memif);
-    if (!relay.ok()) {
-      return absl::Status(relay.status().code(),
-                          absl::StrCat(config_.field, ": ", relay.status().message()));
-    }
+  const auto at_field = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(config_.field, ": ", status.message()));
+  };
+  const absl::StatusOr<std::optional<MemifDevice>> memif = MemifDevice::Of(config_.device);
+  if (!memif.ok()) return at_field(memif.status());
+  if (memif->has_value() && keeper_ != nullptr) {
+    auto relay = keeper_->RelayAt(**memif);
+    if (!relay.ok()) return at_field(relay.status());
     relay_ = *std::move(relay);
-    memif_id_ = memif->id;
+    memif_id_ = (*memif)->id;
     config_.to_driver = relay_->DriversDevice(config_.device);
   }
   attached_too_early_ = keeper_ != nullptr && DevicePresence::IsDown(config_.device);
@@ -149,8 +149,9 @@ bool AttachedDevice::StopReceiving() { return device_ != nullptr && device_->Sto
 void AttachedDevice::BeforeClosing() {
   gate_.Close();
   if (device_ == nullptr) return;
-  device_->StopReceiving();
-  device_->Reclaim();
+  // As long as the kernel fills the buffers of an AF_XDP device, no other port may get them. They
+  // stay with the driver then, and are lost until the fabric is unloaded.
+  if (device_->StopReceiving() || !presence_.problem().empty()) device_->Reclaim();
 }
 
 AttachedDevice::~AttachedDevice() {

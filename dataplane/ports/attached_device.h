@@ -21,6 +21,9 @@ namespace bfly::dataplane {
 
 class DeviceKeeper;
 
+// Adds the counters `more` to `sum`. The rows of both are in ascending order.
+void AddXdpCounters(const XdpCounters& more, XdpCounters& sum);
+
 class AttachedDevice {
  public:
   // Returns the errors of Ethdev::Open. `keeper` must outlive the device. If it is null, the device

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/ethdev.h"
 
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "dataplane/ports/dpdk_log.h"
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/ports/unix_socket.h"
 #include "dataplane/runtime/device_string.h"
+#include "dataplane/runtime/owned_fd.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -37,14 +43,41 @@ absl::Status AtField(const std::string& field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
 }
 
+// The longest frame that fits a slot of AF_PACKET's ring, whose bytes the user may choose. In front
+// of a received frame the kernel writes TPACKET2_HDRLEN bytes, and begins the frame so that what
+// follows the Ethernet header is aligned. If framesz= is missing or is not a number, the driver
+// chooses or refuses: UINT32_MAX.
+uint32_t LongestInSlot(const std::string& device) {
+  constexpr uint32_t kBefore = TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - 14;
+  uint32_t slot = 0;
+  if (!absl::SimpleAtoi(DeviceArgument(device, "framesz").value_or(""), &slot)) return UINT32_MAX;
+  return slot - std::min(slot, kBefore);
+}
+
 // The longest frame that the device takes, with the Ethernet header and without FCS.
-uint32_t LongestFrame(const rte_eth_dev_info& info) {
+uint32_t LongestFrame(const rte_eth_dev_info& info, const std::string& device) {
   // memif chains buffers for frames of any length, although it reports 1,518.
   if (std::strcmp(info.driver_name, "net_memif") == 0) return 0xffff;
   // A buffer of AF_XDP is at most a page with all its headers (frame_pool.h), less the cache line
   // that DPDK adds so that buffers do not all begin on the same memory channel.
   if (std::strcmp(info.driver_name, "net_af_xdp") == 0) return 3402;
-  return std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
+  const uint32_t longest = std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
+  if (std::strcmp(info.driver_name, "net_af_packet") != 0) return longest;
+  return std::min(longest, LongestInSlot(device));
+}
+
+// The MTU that the kernel has for the interface of a net_af_xdp or net_af_packet device. Other
+// devices, and those of which the kernel tells nothing, have no limit: UINT32_MAX.
+uint32_t InterfaceMtu(const rte_eth_dev_info& info) {
+  const absl::string_view driver = info.driver_name != nullptr ? info.driver_name : "";
+  ifreq request{};
+  if ((driver != "net_af_xdp" && driver != "net_af_packet") ||
+      if_indextoname(info.if_index, request.ifr_name) == nullptr) {
+    return UINT32_MAX;
+  }
+  const OwnedFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (ioctl(fd.get(), SIOCGIFMTU, &request) != 0) return UINT32_MAX;
+  return static_cast<uint32_t>(request.ifr_mtu);
 }
 
 // The most likely reason why an AF_XDP device does not open: DPDK takes an interface to have as
@@ -81,6 +114,7 @@ absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config)
   const absl::Status configured = dev->Configure(config);
   dev->rings_ = Without(XskRings(), others);
   if (!configured.ok()) return configured;
+  dev->users_program_ = AttachedProgram::OfUser(config.device);
   if (absl::Status status = dev->Steer(config); !status.ok()) return status;
   if (dev->edge_ != nullptr) {
     if (absl::Status status = dev->edge_->Start(config.edge); !status.ok()) {
@@ -167,11 +201,12 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
         config.field, ": queue_pairs is ", config.queue_pairs, ", but \"", config.device, "\" has ",
         most, " (", info.max_rx_queues, " to receive, ", info.max_tx_queues, " to send)"));
   }
-  if (config.max_frame_bytes > LongestFrame(info)) {
+  const uint32_t longest = LongestFrame(info, config.device);
+  if (config.max_frame_bytes > longest) {
     return absl::InvalidArgumentError(
         absl::StrCat(config.field, ": frames of ", config.max_frame_bytes,
-                     " bytes are to pass, but \"", config.device, "\" carries at most ",
-                     LongestFrame(info), "; lower max_frame_bytes or use another device"));
+                     " bytes are to pass, but \"", config.device, "\" carries at most ", longest,
+                     "; lower max_frame_bytes or use another device"));
   }
   // The MTU is never below the usual one, so that frames over a smaller limit are received, counted
   // and dropped, and never above DPDK's limit.
@@ -192,6 +227,17 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
   if (int ret = rte_eth_dev_configure(id_, queues, queues, &conf); ret != 0) {
     return refused(absl::StrCat("cannot be configured with ", queues, " queue pairs and MTU ", mtu),
                    ret);
+  }
+  // rte_eth_dev_configure does not tell the kernel. The interface may have a larger MTU for others.
+  const uint32_t needed = config.max_frame_bytes - kMtuLeavesOut;
+  if (const uint32_t present = InterfaceMtu(info); present < needed) {
+    const int ret = rte_eth_dev_set_mtu(id_, static_cast<uint16_t>(needed));
+    if (ret != 0) {
+      return refused(absl::StrCat("frames of ", config.max_frame_bytes,
+                                  " bytes are to pass, but the interface's MTU of ", present,
+                                  " cannot be raised to ", needed, "; lower max_frame_bytes"),
+                     ret);
+    }
   }
   // A driver may ask for longer rings. AF_XDP does, because the kernel fills its rings between two
   // polls.
@@ -215,11 +261,6 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
       return rte_eth_tx_queue_setup(id_, q, tx_descriptors, node, nullptr);
     });
     if (ret != 0) return refused(absl::StrCat("cannot set up transmit queue ", q), ret);
-  }
-  uint16_t mtu_now = 0;
-  if (rte_eth_dev_get_mtu(id_, &mtu_now) == 0 && mtu_now != mtu) {
-    const int ret = rte_eth_dev_set_mtu(id_, mtu);
-    if (ret != 0 && ret != -ENOTSUP) return refused(absl::StrCat("cannot set MTU ", mtu), ret);
   }
   if (int ret = rte_eth_dev_start(id_); ret != 0) return refused("does not start", ret);
   started_ = true;
@@ -253,7 +294,10 @@ Ethdev::~Ethdev() {
   CloseLeft(rings_);
 }
 
-bool Ethdev::StopReceiving() { return edge_ != nullptr && edge_->Stop(); }
+bool Ethdev::StopReceiving() {
+  if (!stopped_) stopped_ = edge_ != nullptr ? edge_->Stop() : users_program_.Detach().ok();
+  return stopped_;
+}
 
 void Ethdev::Reclaim() {
   for (rte_mbuf* buffer : BuffersIn(rings_, pool_)) rte_pktmbuf_free(buffer);

@@ -13,6 +13,7 @@
 #include "dataplane/core/port_status.h"
 #include "dataplane/ports/flow_rules.h"
 #include "dataplane/ports/queue_rule.h"
+#include "dataplane/xdp/attached_program.h"
 #include "dataplane/xdp/xdp_edge.h"
 #include "dataplane/xdp/xsk_rings.h"
 
@@ -52,8 +53,9 @@ class Ethdev {
   bool link_up() const;
   // Frames that the device lost before a worker took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
-  // Takes the XDP program off the interface. From then on the interface's frames pass to the
-  // kernel. Returns false if the device has no such program; the device then goes on receiving.
+  // Takes the XDP program off the interface, bfly's or the user's own. From then on the interface's
+  // frames pass to the kernel. Returns false if the device has no such program, or if it could not
+  // be taken off; the device then goes on receiving.
   bool StopReceiving();
   // Returns the buffers to the pool that an AF_XDP device's driver would otherwise never return.
   // Call it when the interface is gone or StopReceiving has returned true, and when no worker uses
@@ -70,6 +72,8 @@ class Ethdev {
   absl::Status Steer(const EthdevConfig& config);
 
   std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device; destroyed after the device is closed
+  AttachedProgram users_program_;  // of an AF_XDP device with the argument xdp_prog=
+  bool stopped_ = false;           // the XDP program was taken off the interface
   std::vector<XskRing> rings_;     // of an AF_XDP device
   std::unique_ptr<FlowRules> flow_rules_;  // null: the device has no flow rules
   bool spreads_ = false;                   // the device spreads frames by receive-side scaling

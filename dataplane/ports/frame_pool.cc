@@ -27,6 +27,10 @@ constexpr uint32_t kMbufsInFabric = 8192;
 // own header of 12 bytes there, and is refused a buffer without room for it.
 constexpr uint32_t kXdpHeadroom = 256;
 constexpr uint32_t kCachedPerLcore = 256;
+// DPDK gives buffers of an lcore's cache back to the pool when the cache would hold more than 1.5
+// times its size (CACHE_FLUSHTHRESH_MULTIPLIER of rte_mempool.c). Fewer stay there for good if the
+// lcore only returns buffers, so that no other lcore can take them.
+constexpr uint32_t kMostCachedPerLcore = kCachedPerLcore * 3 / 2;
 static_assert(kNoNode == SOCKET_ID_ANY);
 static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
               "a trunk header fits in front of every frame");
@@ -82,6 +86,12 @@ FramePool MakeStackPool(const std::string& name, uint32_t mbufs, uint16_t room, 
   return pool != nullptr ? std::move(pool) : MakeRingPool(name, mbufs, room, node);
 }
 
+// The buffers that devices may not find: those of frames inside the fabric, and those in the caches
+// of the workers.
+uint32_t MbufsBesideDevices(size_t workers) {
+  return kMbufsInFabric + static_cast<uint32_t>(workers) * kMostCachedPerLcore;
+}
+
 // Fetches a line for writing. If another core has read a header, that core's copy must go before
 // the header can be written.
 void FetchToWrite(const char* line) {
@@ -128,15 +138,15 @@ uint32_t FramePoolRoom(uint32_t max_frame_bytes) {
   return RTE_PKTMBUF_HEADROOM + std::max(kDefaultRoom, frame);
 }
 
-uint32_t FramePoolSize(const FabricConfig& config) {
+uint32_t FramePoolSize(const FabricConfig& config, size_t workers) {
   if (config.mbufs != 0) return config.mbufs;
   const int queue_pairs = QueuePairsOf(config) + config.spare_queue_pairs;
-  return kMbufsInFabric + static_cast<uint32_t>(queue_pairs) * kMbufsPerQueuePair;
+  return MbufsBesideDevices(workers) + static_cast<uint32_t>(queue_pairs) * kMbufsPerQueuePair;
 }
 
-int QueuePairsFor(uint32_t mbufs) {
-  return mbufs < kMbufsInFabric ? 0
-                                : static_cast<int>((mbufs - kMbufsInFabric) / kMbufsPerQueuePair);
+int QueuePairsFor(uint32_t mbufs, size_t workers) {
+  const uint32_t beside = MbufsBesideDevices(workers);
+  return mbufs < beside ? 0 : static_cast<int>((mbufs - beside) / kMbufsPerQueuePair);
 }
 
 int QueuePairsOf(const FabricConfig& config) {
@@ -147,8 +157,8 @@ int QueuePairsOf(const FabricConfig& config) {
 }
 
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
-                                        bool several_workers, int node) {
-  const uint32_t mbufs = FramePoolSize(config);
+                                        size_t workers, int node) {
+  const uint32_t mbufs = FramePoolSize(config, workers);
   const uint32_t room = FramePoolRoom(config.max_frame_bytes);
   // PCI cards of qemu lose a frame whose buffer crosses into a page at another place, so buffers
   // keep within pages if possible.
@@ -157,9 +167,9 @@ absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricCon
     // Ordinary pages are of the node whose memory this thread takes, hugepages of the node that
     // DPDK is asked for.
     const OnNode on(where);
-    FramePool pool = HasAfXdp(config)  ? MakeDensePool(name, mbufs, data_room, where)
-                     : several_workers ? MakeStackPool(name, mbufs, data_room, where)
-                                       : MakeRingPool(name, mbufs, data_room, where);
+    FramePool pool = HasAfXdp(config) ? MakeDensePool(name, mbufs, data_room, where)
+                     : workers > 1    ? MakeStackPool(name, mbufs, data_room, where)
+                                      : MakeRingPool(name, mbufs, data_room, where);
     if (pool != nullptr) return pool;
     if (where == kNoNode) break;
   }

@@ -2,6 +2,7 @@
 // The buffers of frames: a data plane has one pool, and each buffer holds a whole frame.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,11 +26,11 @@ using FramePool = std::unique_ptr<rte_mempool, FramePoolDeleter>;
 uint32_t FramePoolRoom(uint32_t max_frame_bytes);
 
 // The number of buffers for the config: the number that the config gives. By default as many as the
-// rings of its devices and of spare_queue_pairs further queue pairs can hold, and some more for
-// frames inside the fabric.
-uint32_t FramePoolSize(const FabricConfig& config);
+// rings of its devices and of spare_queue_pairs further queue pairs can hold, what the caches of
+// `workers` workers can keep to themselves, and some more for frames inside the fabric.
+uint32_t FramePoolSize(const FabricConfig& config, size_t workers);
 // The number of queue pairs for which `mbufs` buffers are enough by the default.
-int QueuePairsFor(uint32_t mbufs);
+int QueuePairsFor(uint32_t mbufs, size_t workers);
 // How many queue pairs the ports and trunks of the config have.
 int QueuePairsOf(const FabricConfig& config);
 
@@ -37,11 +38,11 @@ int QueuePairsOf(const FabricConfig& config);
 bool IsAfXdp(const std::string& device);
 bool HasAfXdp(const FabricConfig& config);
 
-// `name` must be unique among DPDK's memory zones. `several_workers`: one worker may take a buffer
-// and another one return it. `node`: the node on which the buffers lie if it has room
-// (runtime/numa.h). ResourceExhausted says how much memory was asked for.
+// `name` must be unique among DPDK's memory zones. `workers`: how many take and return buffers; of
+// several, one may take a buffer and another one return it. `node`: the node on which the buffers
+// lie if it has room (runtime/numa.h). ResourceExhausted says how much memory was asked for.
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
-                                        bool several_workers = false, int node = kNoNode);
+                                        size_t workers = 1, int node = kNoNode);
 
 // Fetches the headers of the next burst of buffers to the cache of the calling lcore, which is
 // about to take them after other workers returned them.

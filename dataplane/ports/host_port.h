@@ -25,7 +25,7 @@ struct HostPortContext {
   FrameRules rules;                         // MakeFrameRules(network, addressing, max_frame_bytes)
   const std::vector<Row>* flood = nullptr;  // all rows of the fabric that have a host port
   rte_mempool* pool = nullptr;              // MakeFramePool
-  bool several_workers = false;             // as in MakeFramePool
+  bool several_workers = false;             // one may return a buffer that another one took
   DeviceKeeper* keeper = nullptr;           // null: the devices are not tended
   KnownHosts* hosts = nullptr;              // null: addresses of hosts are not kept in a file
 };

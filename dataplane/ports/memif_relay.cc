@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -39,13 +41,19 @@ bool IsThisProcess(const OwnedFd& connection) {
          peer.pid == getpid();
 }
 
+// The driver looks for the names of roles in this way, too.
+bool HasAnyOf(absl::string_view text, std::initializer_list<absl::string_view> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](absl::string_view name) { return absl::StrContains(text, name); });
+}
+
 OwnedFd AcceptFrom(const OwnedFd& listener) {
   return OwnedFd(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
 }  // namespace
 
-std::optional<MemifDevice> MemifDevice::Of(const std::string& device) {
+absl::StatusOr<std::optional<MemifDevice>> MemifDevice::Of(const std::string& device) {
   if (!absl::StartsWith(device, kDriver)) return std::nullopt;
   MemifDevice memif{.socket = {.path = kDefaultSocket, .abstract = true}};
   for (absl::string_view part : absl::StrSplit(device, ',')) {
@@ -53,9 +61,16 @@ std::optional<MemifDevice> MemifDevice::Of(const std::string& device) {
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     const auto& [key, value] = argument;
     if (key == "role") {
-      memif.server = absl::StrContains(value, "server") || absl::StrContains(value, "master");
+      memif.server = HasAnyOf(value, {"server", "master"});
+      if (!memif.server && !HasAnyOf(value, {"client", "slave"})) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("role \"", value, "\" is neither server nor client"));
+      }
     } else if (key == "id") {
-      if (!absl::SimpleAtoi(value, &memif.id)) return std::nullopt;
+      if (!absl::SimpleAtoi(value, &memif.id)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("id \"", value, "\" is not a whole number from 0 to 4294967295"));
+      }
     } else if (key == "socket") {
       memif.socket.path = std::string(value);
     } else if (key == "socket-abstract") {

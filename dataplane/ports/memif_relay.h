@@ -27,8 +27,9 @@ struct MemifDevice {
   bool server = false;
 
   // Reads "net_memif0,role=server,id=3,socket=/tmp/a.sock,socket-abstract=no". Returns nothing for
-  // a device of another driver, and for values that the driver refuses.
-  static std::optional<MemifDevice> Of(const std::string& device);
+  // a device of another driver. InvalidArgument: the id is not a number, which the driver would
+  // read as another number, or the role is none.
+  static absl::StatusOr<std::optional<MemifDevice>> Of(const std::string& device);
 };
 
 // Not thread-safe: one thread at a time.

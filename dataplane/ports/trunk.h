@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trunk: an ethdev that carries the boundary after one stage to another data plane. The device's
-// MTU must let a host's frame pass with kTrunkOverhead more bytes. Open sets it; the other end's
-// kernel or peer must allow it too.
+// MTU must let a host's frame pass with kTrunkOverhead more bytes. Open sets the MTU, and raises
+// that of a kernel interface; the other end's kernel or peer must allow it too.
 #pragma once
 
 #include <functional>
@@ -101,7 +101,10 @@ class TrunkInlet final : public Inlet {
   const bool keeps_queues_;
   ProgramFrames* program_frames_ = nullptr;
   const double ticks_per_ns_;
-  size_t next_ = 0;  // index of the queue that is polled first; it changes in turn
+  // Index of the queue that is polled first. A pass over all queues leaves it where it was.
+  size_t next_ = 0;
+  // Index of the queue whose missing packets Receive asked for last. Each call asks for another.
+  size_t quiet_ = 0;
   std::vector<TrunkSequence> sequences_;  // one for each queue of the sender
   PortQueueCounters counters_;
 };

@@ -34,7 +34,8 @@ TrunkInlet::TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_memp
 
 int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   const uint64_t now = rte_rdtsc();
-  if (const uint64_t lost = sequences_[queues_[next_]].Quiet(now)) CountLost(lost, ledger);
+  quiet_ = quiet_ + 1 == queues_.size() ? 0 : quiet_ + 1;
+  if (const uint64_t lost = sequences_[queues_[quiet_]].Quiet(now)) CountLost(lost, ledger);
   const uint32_t device = gate_->device();
   if (device == DeviceGate::kClosed) [[unlikely]]
     return 0;

@@ -4,8 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/machine_cpus.h"
 
 namespace bfly::dataplane {
@@ -16,19 +18,30 @@ static_assert(kCpuLimit == CPU_SETSIZE);
 // More CPUs than any kernel has.
 constexpr size_t kMostCpus = size_t{1} << 20;
 
-std::vector<int> ReadAffinity() {
+// Written by the thread that starts the process's other threads.
+bool affinity_is_chosen = false;
+
+// The CPUs that a thread may use; 0 stands for the calling thread. Empty if there is no such
+// thread.
+std::vector<int> AffinityOf(pid_t thread) {
   // The kernel refuses a set that is smaller than its own.
   for (size_t size = kCpuLimit; size <= kMostCpus; size *= 2) {
     std::vector<cpu_set_t> sets(size / CPU_SETSIZE);
     const size_t bytes = sets.size() * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, sets.data()) != 0) continue;
+    if (sched_getaffinity(thread, bytes, sets.data()) != 0) continue;
     std::vector<int> cpus;
     for (int cpu = 0; cpu < kCpuLimit; ++cpu) {
       if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.push_back(cpu);
     }
     return cpus;
   }
-  return {0};
+  return {};
+}
+
+// CPU 0 if the kernel does not say.
+std::vector<int> ReadAffinity() {
+  std::vector<int> cpus = AffinityOf(0);
+  return cpus.empty() ? std::vector<int>{0} : cpus;
 }
 
 // Those of `cpus` that the kernel lets this process use: the CPUs inside of its cpuset.
@@ -47,6 +60,7 @@ std::vector<int> Granted(const std::vector<int>& cpus, const std::vector<int>& a
 
 std::vector<int> FindUsableCpus() {
   const std::vector<int> affinity = ReadAffinity();
+  if (affinity_is_chosen) return affinity;
   const MachineCpus machine = ReadMachineCpus();
   return OnlyIsolatedAreMissing(affinity, machine) ? Granted(machine.online, affinity) : affinity;
 }
@@ -65,6 +79,17 @@ std::vector<Lcore>& MutableLcores() {
 const std::vector<int>& UsableCpus() {
   static const std::vector<int> cpus = FindUsableCpus();
   return cpus;
+}
+
+void KeepToAffinity() { affinity_is_chosen = true; }
+
+std::vector<int> CpusOfThreads(pid_t process) {
+  std::set<int> cpus;
+  for (const pid_t thread : ThreadsOf(process)) {
+    const std::vector<int> more = AffinityOf(thread);
+    cpus.insert(more.begin(), more.end());
+  }
+  return {cpus.begin(), cpus.end()};
 }
 
 std::string FormatCpus(const std::vector<int>& cpus) {

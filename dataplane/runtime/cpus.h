@@ -3,6 +3,8 @@
 // for lcores that tests add.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +22,14 @@ inline constexpr int kMostWorkers = 127;
 // (taskset, cgroups). They include isolated CPUs if only the isolation keeps the process off them
 // (machine_cpus.h).
 const std::vector<int>& UsableCpus();
+// Tells UsableCpus() that a user chose the affinity of this process, so that no isolated CPU is
+// added to it. Call it before the first call of UsableCpus().
+void KeepToAffinity();
+
+// The CPUs of all threads of a process of this machine, ascending. Those of a bfly-dataplane are
+// its usable CPUs: it has a thread for each lcore, pinned to the lcore's CPU, and no thread on
+// another CPU. Empty if there is no such process.
+std::vector<int> CpusOfThreads(pid_t process);
 
 // "0-1,4".
 std::string FormatCpus(const std::vector<int>& cpus);

@@ -136,10 +136,12 @@ int FabricPlan::worker_of(int stage, Row row) const {
 }
 
 int FabricPlan::segment_from(int hop, Row row) const {
-  const auto it = std::find_if(segments.begin(), segments.end(), [&](const SegmentPlan& segment) {
-    return segment.first_hop == hop && segment.rows.has(row);
-  });
-  return it == segments.end() ? -1 : static_cast<int>(it - segments.begin());
+  const auto is_before = [&](const SegmentPlan& segment) {
+    return segment.first_hop == hop ? segment.rows.last < row : segment.first_hop < hop;
+  };
+  const auto it = std::partition_point(segments.begin(), segments.end(), is_before);
+  const bool begins = it != segments.end() && it->first_hop == hop && it->rows.has(row);
+  return begins ? static_cast<int>(it - segments.begin()) : -1;
 }
 
 std::vector<FusedPlan> PlanFused(const Network& network, const SegmentPlan& segment, int hops,

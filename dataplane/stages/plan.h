@@ -2,6 +2,7 @@
 // Works out what each worker runs from a placement of stages and rows. Its functions are pure.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "dataplane/core/config.h"
@@ -16,6 +17,9 @@ struct BlockPlan {
   RowRange rows;
   friend bool operator==(const BlockPlan&, const BlockPlan&) = default;
 };
+
+// The most blocks of a stage. Every block of every stage may become a segment.
+inline constexpr size_t kMostBlocks = 1024;
 
 // Consecutive hops over which one worker carries a batch, all with the same block of rows: every
 // hop except the last leads from the block's rows into these rows and nowhere else, and no other
@@ -52,7 +56,7 @@ struct FabricPlan {
   // at `stage`, or -1 if there is no such queue pair. If only one of the workers has such rows, the
   // row does not determine the queue pair, and all entries are -1.
   std::vector<int> QueuesOfRows(const HostPortConfig& port, int stage) const;
-  // The index of the segment that begins at the node `row` of `hop`.
+  // The index of the segment that begins at the node `row` of `hop`, or -1 if none begins there.
   int segment_from(int hop, Row row) const;
 };
 

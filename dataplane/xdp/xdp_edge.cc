@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/xdp/xdp_edge.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <linux/if_link.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -55,32 +52,11 @@ absl::Status BringUp(const std::string& interface) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint32_t> AttachedProgram(const std::string& interface, int index) {
-  uint32_t id = 0;
-  if (const int error = bpf_xdp_query_id(index, 0, &id); error != 0) {
-    return absl::UnavailableError(absl::StrCat(
-        "interface ", interface, ": cannot ask for its XDP program: ", strerror(-error)));
-  }
-  return id;
-}
-
-// Takes program `id` off the interface if it is still the attached one.
-absl::Status Detach(const std::string& interface, int index, uint32_t id) {
-  const OwnedFd program(bpf_prog_get_fd_by_id(id));
-  LIBBPF_OPTS(bpf_xdp_attach_opts, options);
-  options.old_prog_fd = program.get();
-  if (const int error = bpf_xdp_detach(index, XDP_FLAGS_REPLACE, &options); error != 0) {
-    return absl::UnavailableError(absl::StrCat(
-        "interface ", interface, ": cannot detach XDP program ", id, ": ", strerror(-error)));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status MakeFree(const std::string& interface, int index) {
-  const auto id = AttachedProgram(interface, index);
-  if (!id.ok()) return id.status();
-  if (*id == 0) return absl::OkStatus();
-  const auto maps = EdgeMaps::OfProgram(*id);
+  const auto program = AttachedProgram::On(interface, index);
+  if (!program.ok()) return program.status();
+  if (program->id() == 0) return absl::OkStatus();
+  const auto maps = EdgeMaps::OfProgram(program->id());
   if (absl::IsNotFound(maps.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat("interface ", interface, ": ", maps.status().message(),
@@ -93,7 +69,7 @@ absl::Status MakeFree(const std::string& interface, int index) {
     return absl::FailedPreconditionError(
         absl::StrCat("interface ", interface, ": another running bfly data plane has it"));
   }
-  return Detach(interface, index, *id);
+  return program->Detach();
 }
 
 }  // namespace
@@ -132,29 +108,26 @@ XdpEdge::XdpEdge(std::string interface, int index, OwnedFd object, std::string d
 
 // The driver removes the program when the port is closed. The destructor covers a port that never
 // got that far.
-XdpEdge::~XdpEdge() {
-  const auto id = AttachedProgram(interface_, index_);
-  if (id.ok() && *id != 0 && *id == program_id_) (void)Detach(interface_, index_, *id);
-}
+XdpEdge::~XdpEdge() { (void)Stop(); }
 
 absl::Status XdpEdge::Start(const EdgeRules& rules) {
-  const auto id = AttachedProgram(interface_, index_);
-  if (!id.ok()) return id.status();
-  if (*id == 0) {
+  const auto program = AttachedProgram::On(interface_, index_);
+  if (!program.ok()) return program.status();
+  if (program->id() == 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("interface ", interface_, ": the driver has not attached the XDP program"));
   }
-  auto maps = EdgeMaps::OfProgram(*id);
+  auto maps = EdgeMaps::OfProgram(program->id());
   if (!maps.ok()) return maps.status();
   if (absl::Status status = maps->Configure(rules); !status.ok()) return status;
-  program_id_ = *id;
+  program_ = *program;
   maps_ = std::move(*maps);
   return absl::OkStatus();
 }
 
 bool XdpEdge::Stop() {
-  const auto id = AttachedProgram(interface_, index_);
-  return id.ok() && *id != 0 && *id == program_id_ && Detach(interface_, index_, *id).ok();
+  const auto now = AttachedProgram::On(interface_, index_);
+  return now.ok() && now->id() == program_.id() && program_.Detach().ok();
 }
 
 absl::StatusOr<XdpCounters> XdpEdge::counters() const {

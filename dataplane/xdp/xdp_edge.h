@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "dataplane/core/snapshot.h"
+#include "dataplane/xdp/attached_program.h"
 #include "dataplane/xdp/edge_maps.h"
 
 namespace bfly::dataplane {
@@ -58,7 +59,7 @@ class XdpEdge {
   int index_;
   OwnedFd object_;  // the program as an ELF file in memory, because the driver needs a path
   std::string device_;
-  uint32_t program_id_ = 0;
+  AttachedProgram program_;
   std::optional<EdgeMaps> maps_;
 };
 

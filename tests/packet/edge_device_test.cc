@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device strings as users write them: opened, refused with a reason, closed and opened again.
+#include <bpf/libbpf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_memory.h>
+#include <rte_mempool.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,6 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/ports/ethdev.h"
 #include "dataplane/ports/frame_pool.h"
+#include "dataplane/ports/memif_relay.h"
+#include "dataplane/xdp/edge_object.h"
 #include "tests/packet/edge_fixture.h"
 #include "tests/packet/frame_bytes.h"
 
@@ -115,6 +120,67 @@ TEST_F(DeviceTest, EveryBufferOfAFramePoolKnowsWhereDevicesWrite) {
   }
 }
 
+TEST_F(DeviceTest, BuffersThatWorkersKeepInTheirCachesDoNotStarveADevice) {
+  FabricConfig config;
+  config.ports.resize(1);
+  // 8,192 inside the fabric, 5,120 of a queue pair, and 384 of a cache of 256 that DPDK has not
+  // emptied.
+  EXPECT_EQ(FramePoolSize(config, 1), 8192u + 5120 + 384);
+  EXPECT_EQ(FramePoolSize(config, 127), 8192u + 5120 + 127 * 384);
+  EXPECT_EQ(QueuePairsFor(8192 + 3 * 5120 + 127 * 384, 127), 3);
+  EXPECT_EQ(QueuePairsFor(8192 + 3 * 5120 + 127 * 384 - 1, 127), 2);
+  EXPECT_EQ(QueuePairsFor(127 * 384, 127), 0);
+
+  // A device takes buffers, and 48 workers in turn return them: 100,000, one at a time.
+  constexpr unsigned kWorkers = 48;
+  const FramePool pool = *MakeFramePool("caches_test", config, kWorkers);
+  for (unsigned i = 0; i < 100'000; ++i) {
+    void* buffer = nullptr;
+    ASSERT_EQ(rte_mempool_generic_get(pool.get(), &buffer, 1, nullptr), 0)
+        << "after " << i << " buffers every one is in a cache";
+    rte_mempool_generic_put(pool.get(), &buffer, 1,
+                            rte_mempool_default_cache(pool.get(), i % kWorkers));
+  }
+}
+
+// The kernel's number of the XDP program on the interface; 0: there is none.
+uint32_t ProgramOn(const std::string& interface) {
+  uint32_t id = 0;
+  EXPECT_EQ(bpf_xdp_query_id(static_cast<int>(if_nametoindex(interface.c_str())), 0, &id), 0);
+  return id;
+}
+
+// Needs CAP_NET_ADMIN and CAP_BPF. The interface is a TAP.
+TEST(XdpProgramTest, OfTheUserIsTakenOffBeforeTheBuffersComeBack) {
+  const std::string file = absl::StrCat(testing::TempDir(), "edge_program_", getpid(), ".o");
+  size_t size = 0;
+  const char* const program = static_cast<const char*>(EdgeObject(&size));
+  std::ofstream(file, std::ios::binary).write(program, static_cast<std::streamsize>(size));
+  const std::string interface = absl::StrCat("bflyx", getpid());
+  FabricConfig config;
+  config.mbufs = 8191;
+  config.ports.resize(1);
+  config.ports[0].device = absl::StrCat("net_af_xdp9,iface=", interface, ",xdp_prog=", file);
+  const FramePool pool = *MakeFramePool("users_program_test", config);
+  const auto open = [&](const std::string& device) {
+    return Ethdev::Open({.field = "device", .device = device, .pool = pool.get(), .edge = {}});
+  };
+  auto tap = open(absl::StrCat("net_tap9,iface=", interface));
+  ASSERT_TRUE(tap.ok()) << tap.status();
+  auto xdp = open(config.ports[0].device);
+  ASSERT_TRUE(xdp.ok()) << xdp.status();
+  EXPECT_NE(ProgramOn(interface), 0u);
+  EXPECT_LT(rte_mempool_avail_count(pool.get()), pool->size) << "the kernel has some";
+  EXPECT_TRUE((*xdp)->StopReceiving());
+  EXPECT_EQ(ProgramOn(interface), 0u);
+  EXPECT_TRUE((*xdp)->StopReceiving()) << "it stays stopped";
+  (*xdp)->Reclaim();
+  xdp->reset();
+  tap->reset();
+  EXPECT_EQ(rte_mempool_avail_count(pool.get()), pool->size);
+  std::remove(file.c_str());
+}
+
 TEST_F(DeviceTest, MoreQueuePairsThanTheDeviceHasAreRefused) {
   RingPeer peer("narrow", 64, 1);
   EXPECT_THAT(Refusal(peer.device(), 2), AllOf(HasSubstr("queue_pairs is 2"), HasSubstr("has 1")));
@@ -199,11 +265,38 @@ TEST_F(JumboDeviceTest, AMemifCarriesFramesOf9018BytesWhateverItsDriverSays) {
   EXPECT_TRUE(dev.ok()) << dev.status();
 }
 
+// DPDK's driver takes any id: it reads "3x" as 3 and "0x3" as 0.
+TEST(MemifDeviceTest, AnIdThatTheDriverWouldReadAsAnotherIsRefused) {
+  for (const char* id : {"0x3", "3x", "-1", "", "4294967296"}) {
+    const auto memif = MemifDevice::Of(absl::StrCat("net_memif0,role=server,id=", id));
+    EXPECT_EQ(memif.status().code(), absl::StatusCode::kInvalidArgument) << id;
+    EXPECT_THAT(std::string(memif.status().message()), HasSubstr(absl::StrCat("id \"", id, "\"")));
+  }
+  EXPECT_EQ(MemifDevice::Of("net_memif0,role=sever,id=3").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const auto memif = MemifDevice::Of("net_memif0,role=server,id=4294967295,socket=/a,secret=x");
+  ASSERT_TRUE(memif.ok() && memif->has_value());
+  EXPECT_EQ((*memif)->id, 4294967295u);
+  EXPECT_TRUE((*memif)->server);
+  EXPECT_EQ((*memif)->socket.path, "/a");
+  const auto tap = MemifDevice::Of("net_tap0,iface=a,id=x");
+  EXPECT_TRUE(tap.ok() && !tap->has_value());
+}
+
 // Needs CAP_NET_ADMIN, as a TAP device does.
 TEST_F(JumboDeviceTest, ADeviceThatCannotCarryTheLongestFrameSaysWhatItCan) {
   EXPECT_THAT(Refusal(absl::StrCat("net_tap9,iface=bflyt", getpid())),
               AllOf(StartsWith("ports[3].device: frames of 9018 bytes are to pass"),
                     HasSubstr("at most 1522")));
+}
+
+// In front of a received frame the kernel writes 32 bytes about the frame, 20 bytes of an address,
+// and what puts the byte after the Ethernet header at the next multiple of 16, which is 80: the
+// frame begins at 80 - 14 = 66, and 1024 - 66 = 958. Needs CAP_NET_RAW.
+TEST_F(DeviceTest, APacketSocketWhoseSlotsAreTooShortSaysWhatTheyHold) {
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framesz=1024,blocksz=4096"),
+              AllOf(StartsWith("ports[3].device: frames of 1518 bytes are to pass"),
+                    HasSubstr("carries at most 958;")));
 }
 
 TEST_F(DeviceTest, ATapCarriesTheUsualFrames) {

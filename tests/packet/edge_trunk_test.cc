@@ -95,6 +95,23 @@ TEST_F(TrunkTest, EveryLostPacketIsCountedOnceEnoughOthersArrived) {
             static_cast<uint64_t>(lost));
 }
 
+// Rows 0-3 belong to queue pair 0, rows 4-7 to queue pair 1, and so on. One worker receives them.
+TEST_F(TrunkTest, ALossOnAnyQueuePairIsCountedWhenTheTrunkIsQuiet) {
+  Build(4);
+  for (const Row row : {0u, 5u, 10u, 15u}) {
+    Send(Synthetic(HalfWay(0), row, 64));
+    Carry([](int, rte_mbuf*) { return false; });
+    for (uint32_t i = 0; i < TrunkSequence::kEvidence; ++i) Send(Synthetic(HalfWay(0), row, 64));
+    CarryAll();
+    Receive();
+  }
+  rte_delay_us_sleep(150000);
+  for (int call = 0; call < 4; ++call) Receive();
+  EXPECT_EQ(arrived_.size(), size_t{4} * TrunkSequence::kEvidence);
+  EXPECT_EQ(dropped(DropReason::kTrunkLost), 4u);
+  EXPECT_EQ(far_ledger_.taken_over, near_ledger_.handed_on);
+}
+
 TEST_F(TrunkTest, AHeaderThatLiesIsBadAndItsPacketMissing) {
   Build();
   const struct {

@@ -68,9 +68,45 @@ TEST(Verify, ANetworkThatTheMachineHasNoMemoryForIsRefusedWithNumbers) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(
       refused.message(),
-      "network.rows: 1048576 rows need 3.1 GiB for the counters of the stages placed here, and "
-      "this machine has 1.0 GiB left; use fewer rows, or place stages on other machines");
+      "network.rows: 1048576 rows need 3.1 GiB for the stages and blocks of rows placed here, and "
+      "this machine has 1.0 GiB left; use fewer rows or blocks of rows, or place stages on other "
+      "machines");
   EXPECT_GT(AvailableMemory(), 1u << 20);
+}
+
+TEST(Verify, BlocksOfRowsTakeMemoryForTheirSegments) {
+  const auto need = [](const FabricConfig& config) {
+    const Network network = *Network::Make(config.network);
+    return SegmentMemoryNeed(network, PlanFabric(config, network));
+  };
+  // A batch has 256 packets of 40 bytes, and a link of four bytes for each. A segment has three
+  // batches, and links for one. A lane has a batch, links for two, and a ring of 1,024 packets.
+  const uint64_t segment = 3 * 10'240 + 1024, lane = 10'240 + 2 * 1024 + 40'960;
+  EXPECT_EQ(need(OneWorker(NetworkKind::kButterfly, 16)), segment + lane);
+  // Each half has a segment over the first stage, which leads to both halves and has four bytes for
+  // each row of the network, and one over the other three stages.
+  EXPECT_EQ(need(Halves(NetworkKind::kButterfly, 16)),
+            2 * (segment + 2 * lane + 16 * 4) + 2 * (segment + lane));
+}
+
+TEST(Verify, MoreBlocksOfRowsThanAStageMayHaveAreRefused) {
+  // Two lcores in turn have `in_block` rows each of the first of 12 stages.
+  const auto errors = [](Row in_block, int other) {
+    FabricConfig config = OneWorker(NetworkKind::kButterfly, 4096);
+    config.placement[0].first_stage = 1;
+    for (Row row = 0; row < 4096; row += in_block) {
+      config.placement.push_back({.first_stage = 0,
+                                  .last_stage = 0,
+                                  .lcore = UsableCpus()[row / in_block % 2 == 0 ? 0 : other],
+                                  .rows = {row, row + in_block - 1}});
+    }
+    return Errors(config);
+  };
+  EXPECT_THAT(errors(4, OtherCpu()), IsEmpty());
+  EXPECT_THAT(errors(2, OtherCpu()),
+              ElementsAre("placement: stage 0 is cut into 2048 blocks of rows, at most 1024 are "
+                          "allowed; give each lcore rows that follow one another"));
+  EXPECT_THAT(errors(2, 0), IsEmpty()) << "neighbours on one lcore are one block";
 }
 
 TEST(Verify, WhatMessagesOfProgramsTakeIsCounted) {

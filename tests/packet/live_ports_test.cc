@@ -258,6 +258,8 @@ TEST_F(LivePortsTest, AreRefusedWithTheFieldNamedAndNothingChanges) {
   ExpectRefused(
       with([](auto& p) { p.device = "net_pcap0,rx_pcap=/no/such/file,tx_pcap=/no/such"; }),
       Code::kUnavailable, "ports[2].device: cannot open");
+  ExpectRefused(with([](auto& p) { p.device = "net_memif9,role=server,id=0x3"; }),
+                Code::kInvalidArgument, "ports[2].device: id \"0x3\" is not a whole number");
   // The ring of the test has one queue pair.
   ExpectRefused(with([](auto& p) { p.queue_pairs = 2; }), Code::kInvalidArgument,
                 "ports[2].device: queue_pairs is 2");
@@ -310,6 +312,32 @@ TEST_F(LivePortsTest, CanBeTheFirstOfAFabric) {
     ASSERT_TRUE(fabric_->RemovePort(hosts_[1].Config({}).name).ok());
     EXPECT_TRUE(fabric_->port_status().empty());
   }
+}
+
+TEST_F(LivePortsTest, LeaveNoBuffersBehindIfTheFirstDoesNotOpen) {
+  FabricConfig config = OneWorker(NetworkKind::kButterfly, 4);
+  config.mbufs = 2047;
+  fabric_ = MustLoad(config);
+  ASSERT_NE(fabric_, nullptr);
+  const auto pools = [] {
+    unsigned count = 0;
+    rte_mempool_walk([](rte_mempool*, void* counted) { ++*static_cast<unsigned*>(counted); },
+                     &count);
+    return count;
+  };
+  const unsigned before = pools();
+  HostPortConfig port = hosts_[0].Config({0});
+  port.device = "net_pcap0,rx_pcap=/no/such/file,tx_pcap=/no/such";
+  ExpectRefused(port, absl::StatusCode::kUnavailable, "ports[0].device: cannot open");
+  EXPECT_EQ(pools(), before);
+  // The next port is the first again: AF_XDP is not refused for the buffers of the port before.
+  port.device = "net_af_xdp,iface=nosuch";
+  ExpectRefused(port, absl::StatusCode::kInvalidArgument,
+                "this network namespace has no interface 'nosuch'");
+  EXPECT_EQ(pools(), before);
+  ASSERT_TRUE(fabric_->AddPort(hosts_[0].Config({0})).ok());
+  Send(0, 0, 50);
+  ExpectReceived(0, 50);
 }
 
 TEST_F(LivePortsTest, GiveTheirDevicesAndBuffersBack) {

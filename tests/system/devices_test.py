@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other ways to attach a peer than AF_XDP: TAP, AF_PACKET, capture files; and how long their frames may be."""
 
+import json
 import unittest
 
 import fabric
@@ -113,11 +114,37 @@ class DevicesTest(unittest.TestCase):
         hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24", mtu=3388)
                  for row in (0, 1)]
         ports = [fabric.host_port(row) for row in (0, 1)]
+        self.switch.ip("link", "set", "bf1", "mtu", 1500)
+
+        def mtus():
+            links = json.loads(self.switch.run("ip", "-j", "link"))
+            return {link["ifname"]: link["mtu"] for link in links if link["ifname"].startswith("bf")}
+
+        self.assertEqual(mtus(), {"bf0": 3388, "bf1": 1500})
         with fabric.Fabric(self.lab, self.switch, fabric.topology(ports, max_frame_bytes=3402)) as net:
+            # An MTU leaves out the Ethernet header and a VLAN tag, 18 bytes. None is lowered.
+            self.assertEqual(mtus(), {"bf0": 3388, "bf1": 3402 - 18})
             hosts[0].ping(hosts[1].address)
             # 3,388 bytes with the headers of IPv4 and ICMP, not to be fragmented.
             hosts[0].run("ping", "-c", "5", "-i", "0.05", "-W", "5", "-M", "do", "-s", 3388 - 28, hosts[1].address)
             self.assertEqual(net.settled()["conservation"]["dropped"], 0)
+            net.down()
+
+    def test_tcp_passes_inside_vxlan_if_hosts_finish_their_checksums(self):
+        """The edge finishes the checksum behind the first IP header only, so these hosts must not leave theirs to it."""
+        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in (0, 1)]
+        for row, host in enumerate(hosts):
+            host.run("ethtool", "-K", "eth0", "tx", "off")
+            host.ip("link", "add", "vx0", "mtu", 1450, "type", "vxlan", "id", 5, "dev", "eth0", "dstport", 4789,
+                    "local", host.address, "remote", hosts[1 - row].address)
+            host.run("sysctl", "-qw", "net.ipv6.conf.vx0.disable_ipv6=1")
+            host.ip("addr", "add", f"10.78.0.{16 + row}/24", "dev", "vx0")
+            host.ip("link", "set", "vx0", "up")
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([fabric.host_port(row) for row in (0, 1)])) as net:
+            hosts[0].ping("10.78.0.17")
+            hosts[1].address = "10.78.0.17"
+            self.assertGreater(hosts[0].iperf3(hosts[1])["end"]["sum_received"]["bytes"], 1_000_000)
+            net.settled()
             net.down()
 
     def test_hosts_on_af_packet_leave_their_checksums_to_the_edge(self):

@@ -26,6 +26,11 @@ class PortsTest(unittest.TestCase):
     def add(self, net):
         net.bfly("port", "add", f"h{COMES}", "--device", f"net_af_xdp,iface=bf{COMES}", "--rows", COMES)
 
+    @staticmethod
+    def dropped_by_xdp(port):
+        """How many frames for rows outside of the network the XDP program has dropped."""
+        return {action["reason"]: action["packets"] for action in port["xdp_actions"]}["unknown_row"]
+
     def has_program(self):
         return "xdp" in self.switch.ip("link", "show", f"bf{COMES}")
 
@@ -42,12 +47,18 @@ class PortsTest(unittest.TestCase):
                 self.assertTrue(self.has_program())
                 stay.ping(comes.address)
                 self.assertGreater(fabric.ports_by_name(net.counters())[f"h{COMES}"]["tx_packets"], 0, f"time {again}")
+                # Of 16 rows none has the number 99, so the XDP program drops these frames.
+                frames.send(comes, [frames.frame(frames.row_mac(99))] * 3)
+                net.counters_when(lambda c: self.dropped_by_xdp(fabric.ports_by_name(c)[f"h{COMES}"]) == 3,
+                                  "the XDP program drops 3 frames")
                 net.bfly("port", "remove", f"h{COMES}")
             # Nothing of it is left but its counts.
             self.assertEqual(self.names(net), [f"h{STAY}", f"h{OTHER}"])
             counters = net.counters()
             self.assertEqual(set(fabric.ports_by_name(counters)), {f"h{STAY}", f"h{OTHER}"})
             self.assertGreater(counters["removed_ports"][0]["rx_packets"], 0)
+            self.assertEqual(self.dropped_by_xdp(counters["removed_ports"][0]), 2 * 3)
+            self.assertRegex(net.bfly("counters"), r"(?s)removed ports of dp0:.*XDP program: [^\n]*unknown_row 6\b")
             self.assertRegex(talk.finish(), r"1500 packets transmitted, 1500 received")
             for wrong, said in (([f"h{OTHER}", "--device", "net_null9", "--rows", "7"], "port.name"),
                                 (["h9", "--device", "net_null9", "--rows", STAY], "port.rows"),
