@@ -29,8 +29,9 @@ struct ServerPart {
   int hops = 0;
   double rows = 0;
   int outer_bits = 0;  // leading bits of the address that say which server has the row
-  // For each frame that is in these rows: how often it comes from hosts or goes to hosts (0 or 1),
-  // and how often it comes or goes by a trunk.
+  // For each frame that is in these rows: whether it comes from hosts and goes to hosts (0 or 1),
+  // and how often it comes and goes by a trunk. Where stages are cut, the other frames come by the
+  // trunk before the first hop and go by the one behind the last hop.
   double from_hosts = 0, to_hosts = 0, from_trunk = 0, to_trunk = 0;
 };
 
@@ -57,24 +58,37 @@ double HopCost(const RackDemand& demand, const CoreCosts& costs, double l2_bytes
 double IntoTrunk(const CoreCosts& costs) { return costs.send() + costs.trunk / 2; }
 double OutOfTrunk(const CoreCosts& costs) { return costs.receive() + costs.trunk / 2; }
 
+// Behind the last hop of a group every frame goes to the group of the next hop: by a trunk if it
+// changes the server, or else by one hand-over, straight into the block of its new row.
 double SlowestCoreOf(const RackDemand& demand, const ServerPart& part, double l2_bytes,
                      const CoreCosts& costs, const std::vector<int>& hops_of_group,
                      int row_blocks) {
   const double into_trunk = demand.trunk_queues ? IntoTrunk(costs) : costs.hand_over / 2;
   const double out_of_trunk = demand.trunk_queues ? OutOfTrunk(costs) : costs.hand_over / 2;
+  // Where stages are cut and one core works a trunk, it takes the frames of all blocks.
+  const bool hands_all_to_trunk_core = part.to_hosts == 0 && !demand.trunk_queues;
+  const auto crossings = [&](int from, int to) {
+    return Exchanges(demand, from, to, 0, part.outer_bits);
+  };
   double slowest = 0;
-  int hop = part.first_hop;
+  int begin = part.first_hop;
   for (size_t group = 0; group < hops_of_group.size(); ++group) {
-    const int hops = hops_of_group[group];
+    const int hops = hops_of_group[group], end = begin + hops;
     const bool is_first = group == 0, is_last = group + 1 == hops_of_group.size();
     double ns = hops * HopCost(demand, costs, l2_bytes, hops, part.rows / row_blocks);
-    ns += costs.hand_over * Exchanges(demand, hop, hop + hops, part.outer_bits, Log2(row_blocks));
-    ns += is_first
-              ? part.from_hosts * (costs.receive() + costs.edge) + part.from_trunk * out_of_trunk
-              : costs.hand_over / 2;
-    ns += is_last ? part.to_hosts * costs.send() + part.to_trunk * into_trunk : costs.hand_over / 2;
+    const int exchanges_end = is_last && !hands_all_to_trunk_core ? end : end - 1;
+    ns += costs.hand_over *
+          Exchanges(demand, begin, exchanges_end, part.outer_bits, Log2(row_blocks));
+    // The group of the next hop takes out what crosses behind a hop.
+    ns += into_trunk * crossings(begin, end);
+    ns += out_of_trunk * crossings(is_first ? begin : begin - 1, is_last ? end : end - 1);
+    ns += is_first ? part.from_hosts * (costs.receive() + costs.edge) +
+                         (1 - part.from_hosts) * out_of_trunk
+                   : costs.hand_over / 2 * (1 - crossings(begin - 1, begin));
+    ns += is_last ? part.to_hosts * costs.send() + (1 - part.to_hosts) * into_trunk
+                  : costs.hand_over / 2 * (1 - crossings(end - 1, end));
     slowest = std::max(slowest, ns);
-    hop += hops;
+    begin = end;
   }
   return slowest;
 }

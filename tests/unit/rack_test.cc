@@ -149,6 +149,23 @@ TEST(PlanRackTest, CutsBetweenStages) {
   EXPECT_NEAR(rack.breaking_load(), 1 / 0.48, 1e-9);
 }
 
+TEST(PlanRackTest, HandsFramesOverToATrunkCoreStraightFromTheLastHop) {
+  ServerShape eight = kServer;
+  eight.cores = 8;
+  CoreCosts costs = kCosts;
+  costs.edge = 14;
+  // The first server works hops 0 and 1. With 54.4 million frames a second it needs four blocks,
+  // which the bits of both hops tell apart, and more of its cores than the second server.
+  RackDemand demand = Butterfly(4, 3.4);
+  Rack rack = PlanRack(demand, eight, costs, 2, 0.9);
+  EXPECT_EQ(rack.row_blocks, 4);
+  EXPECT_DOUBLE_EQ(rack.frame_ns, 10 + 14 + 2 + 8 + 8) << "half change at hop 0, all go behind 1";
+  demand.trunk_queues = true;
+  rack = PlanRack(demand, eight, costs, 2, 0.9);
+  EXPECT_EQ(rack.row_blocks, 4);
+  EXPECT_DOUBLE_EQ(rack.frame_ns, 10 + 14 + 2 + 8 + 8 + 22) << "half change at hop 0, half at 1";
+}
+
 TEST(PlanRackTest, TakesFramesOutOfATrunkAtTheCostOfReceiving) {
   CoreCosts costs = kCosts;
   costs.receive_part = 0.75;
@@ -208,7 +225,10 @@ TEST(SmallestRackTest, TakesAsManyServersAsNicsAndCoresNeed) {
   // One core a row would need 10e6 * 108 ns of a second, so the stages are shared too.
   EXPECT_EQ(rack.stage_groups, 2);
   EXPECT_EQ(rack.row_blocks, 2);
-  EXPECT_DOUBLE_EQ(rack.frame_ns, 10 + 10 + 2 + 1.5 * 22 + 8);
+  // Half of the frames cross at each of hops 0 to 2. The first group works hops 0 and 1, so it
+  // sends a frame into trunks once, takes what crossed at hop 0 out of them, and hands the half
+  // that did not cross at hop 1 over to the second group.
+  EXPECT_DOUBLE_EQ(rack.frame_ns, 10 + 10 + 2 + 22 + 0.5 * 22 + 0.5 * 8);
 }
 
 TEST(SmallestRackTest, SaysWhatBreaksWhereNothingIsEnough) {
