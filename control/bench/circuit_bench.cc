@@ -32,11 +32,6 @@ uint64_t PeakBytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-BenchSpread SpreadOf(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
-}
-
 // bfly's implementation and the textbook's. Each call is one run. `agree` compares what both chose.
 struct TextbookComparison {
   uint64_t operations = 0;
@@ -211,9 +206,9 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
   }
   return CircuitBenchResult{.network = std::string(KindName(kind)),
                             .operations = comparison.operations,
-                            .seconds = SpreadOf(wall),
-                            .cpu_seconds = SpreadOf(cpu),
-                            .textbook_seconds = SpreadOf(textbook),
+                            .seconds = dataplane::StatisticsOf(wall),
+                            .cpu_seconds = dataplane::StatisticsOf(cpu),
+                            .textbook_seconds = dataplane::StatisticsOf(textbook),
                             .peak_bytes = peak_bytes};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "dataplane/bench/run_statistics.h"
 
 namespace bfly::control {
 
@@ -19,19 +20,15 @@ struct CircuitBenchOptions {
   uint32_t workers = 1;  // threads that choose the paths; the textbook has one
 };
 
-// The seconds of one run: median, smallest and largest of the repeated runs.
-struct BenchSpread {
-  double median = 0, lowest = 0, highest = 0;
-};
-
 struct CircuitBenchResult {
   std::string network;  // kind of network
   // Operations in one run: for minimum, set-ups and releases one at a time; for the other
   // protocols, the requests of one random permutation.
   uint64_t operations = 0;
-  BenchSpread seconds;      // by the wall clock
-  BenchSpread cpu_seconds;  // of all threads together
-  BenchSpread textbook_seconds;
+  // Of one run.
+  dataplane::RunStatistics seconds;      // by the wall clock
+  dataplane::RunStatistics cpu_seconds;  // of all threads together
+  dataplane::RunStatistics textbook_seconds;
   // The most memory that the process had after the first run, before the textbook's first run.
   uint64_t peak_bytes = 0;
 };

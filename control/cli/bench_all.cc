@@ -20,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "control/cli/bench_report.h"
+#include "control/cli/interruptible.h"
 #include "control/cli/machine_facts.h"
 #include "control/cli/syntax.h"
 #include "control/measure/core/journal.h"
@@ -35,6 +36,7 @@ constexpr char kBegin[] = "<!-- figures: begin -->\n";
 constexpr char kEnd[] = "<!-- figures: end -->\n";
 constexpr char kCheckoutFolder[] = "docs/bench";
 constexpr double kInterruptSeconds = 10;  // to end after an interrupt
+constexpr double kLookSeconds = 0.1;      // until the next look for Ctrl-C
 constexpr double kFabricSeconds = 60;     // for a fabric to come up, or to go down
 
 struct BenchAllOptions {
@@ -51,6 +53,15 @@ struct BenchOutcome {
   std::string failure;  // empty if its exit code was 0
 };
 
+// The signal of the two that Interruptible waits for that did not come. A terminal sends the other
+// to the children too, and a second one of the same kind would end them before they clean up.
+int SignalForChildren() {
+  struct sigaction action = {};
+  sigaction(SIGINT, nullptr, &action);
+  return action.sa_handler == SIG_DFL ? SIGTERM : SIGINT;
+}
+
+// While an Interruptible lives.
 class FigureRuns {
  public:
   FigureRuns(bool quick, double limit) : quick_(quick), limit_(limit) {}
@@ -61,10 +72,9 @@ class FigureRuns {
     if (figure.fabric.empty()) return Bench(figure);
     const std::string file = directory_.path() + "/fabric.yaml";
     std::ofstream(file) << figure.fabric;
-    auto up = Bfly({"up", file}, kFabricSeconds);
-    if (!up.ok() || !up->failure.empty()) return up;
-    auto outcome = Bench(figure);
-    const auto down = Bfly({"down"}, kFabricSeconds);
+    auto outcome = Bfly({"up", file}, kFabricSeconds);
+    if (outcome.ok() && outcome->failure.empty() && !Interrupted()) outcome = Bench(figure);
+    const auto down = Bfly({"down"}, kFabricSeconds, /*to_the_end=*/true);
     if (outcome.ok() && !down.ok()) return down;
     if (outcome.ok() && outcome->failure.empty()) outcome->failure = down->failure;
     return outcome;
@@ -81,20 +91,30 @@ class FigureRuns {
     return Bfly(std::move(words), limit_);
   }
 
-  absl::StatusOr<BenchOutcome> Bfly(std::vector<std::string> words, double seconds) const {
+  // An interrupt ends the program, but not if it runs `to_the_end`.
+  absl::StatusOr<BenchOutcome> Bfly(std::vector<std::string> words, double seconds,
+                                    bool to_the_end = false) const {
     words.insert(words.begin(), "/proc/self/exe");
     words.insert(words.end(), {"--run-dir", directory_.path() + "/run"});
     const auto start = std::chrono::steady_clock::now();
     auto process = dataplane::BenchProcess::Execute(directory_.path() + "/log", words);
     if (!process.ok()) return process.status();
-    const int code = (*process)->WaitForEnd(seconds);
+    const auto may_wait = [&] {
+      return !(*process)->HasEnded() && dataplane::SecondsSince(start) < seconds &&
+             (to_the_end || !Interrupted());
+    };
+    while (may_wait()) {
+      (*process)->WaitForEnd(std::min(kLookSeconds, seconds - dataplane::SecondsSince(start)));
+    }
     BenchOutcome outcome;
     if (!(*process)->HasEnded()) {
-      outcome.failure = absl::StrFormat("not ended after %g s, and interrupted", seconds);
+      const bool in_time = dataplane::SecondsSince(start) < seconds;
+      outcome.failure = in_time ? "interrupted"
+                                : absl::StrFormat("not ended after %g s, and interrupted", seconds);
       // It ends the programs that it started by itself.
-      kill((*process)->pid(), SIGINT);
+      kill((*process)->pid(), in_time ? SignalForChildren() : SIGINT);
       (*process)->WaitForEnd(kInterruptSeconds);
-    } else if (code != 0) {
+    } else if (const int code = (*process)->WaitForEnd(kInterruptSeconds); code != 0) {
       outcome.failure = code < 0 ? "killed" : absl::StrCat("failed with exit code ", code);
     }
     outcome.seconds = dataplane::SecondsSince(start);
@@ -185,6 +205,7 @@ absl::Status BenchAll(const BenchAllOptions& options) {
   }
   const double limit = options.limit > 0 ? options.limit : options.quick ? 30 : 600;
   printf("%zu figures into %s, each at most %g s\n", figures.size(), folder->c_str(), limit);
+  const Interruptible interruptible;
   const FigureRuns runs(options.quick, limit);
   if (absl::Status status = runs.made(); !status.ok()) return status;
   std::vector<std::string> failed;
@@ -194,6 +215,11 @@ absl::Status BenchAll(const BenchAllOptions& options) {
     const std::vector<std::string> words = runs.WordsOf(figure);
     if (text == nullptr) text = std::make_unique<FigureText>(options.quick);
     const absl::StatusOr<BenchOutcome> outcome = runs.Run(figure);
+    if (Interrupted()) {
+      return absl::CancelledError(
+          absl::StrCat("interrupted in bfly bench ", absl::StrJoin(words, " "), ", after ", i,
+                       " of ", figures.size(), " figures; pages with all of theirs are written"));
+    }
     if (!outcome.ok()) return outcome.status();
     printf("  bfly bench %s: %.1f s%s\n", absl::StrJoin(words, " ").c_str(), outcome->seconds,
            outcome->failure.empty() ? "" : (", " + outcome->failure).c_str());

@@ -11,10 +11,6 @@
 namespace bfly::control {
 namespace {
 
-nlohmann::ordered_json Json(const BenchSpread& spread) {
-  return {{"median", spread.median}, {"lowest", spread.lowest}, {"highest", spread.highest}};
-}
-
 absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& common) {
   const absl::StatusOr<CircuitBenchResult> result = RunCircuitBench(options);
   if (!result.ok()) return result.status();
@@ -31,10 +27,10 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
         {"runs", options.runs},
         {"workers", options.workers},
         {"seed", options.seed},
-        {"seconds_spread", Json(result->seconds)},
-        {"cpu_seconds_spread", Json(result->cpu_seconds)},
+        {"seconds_spread", SpreadJson(result->seconds)},
+        {"cpu_seconds_spread", SpreadJson(result->cpu_seconds)},
         {"textbook_operations_per_second", operations / result->textbook_seconds.median},
-        {"textbook_seconds_spread", Json(result->textbook_seconds)},
+        {"textbook_seconds_spread", SpreadJson(result->textbook_seconds)},
         {"ratio", ratio},
         {"peak_memory_bytes", result->peak_bytes},
         {"machine", ProcessorName()},
@@ -42,7 +38,7 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
     printf("%s\n", out.dump(2).c_str());
     return absl::OkStatus();
   }
-  const auto line = [&](const char* what, const BenchSpread& seconds) {
+  const auto line = [&](const char* what, const dataplane::RunStatistics& seconds) {
     printf("  %-9s %s operations/s (%s to %s), %.4g ms a run\n", what,
            Count(operations / seconds.median).c_str(), Count(operations / seconds.highest).c_str(),
            Count(operations / seconds.lowest).c_str(), seconds.median * 1e3);

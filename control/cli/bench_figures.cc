@@ -65,7 +65,7 @@ const std::vector<BenchFigure>& AllFigures() {
        .page = "links.md",
        .title = "Exactness",
        .words = {"links"},
-       .quick_words = {"links", "--seconds", "50ms", "--runs", "1"}},
+       .quick_words = {"links", "--seconds", "200ms", "--runs", "1"}},
       {.name = "links",
        .page = "links.md",
        .title = "Speed",

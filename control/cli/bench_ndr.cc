@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -18,9 +18,9 @@
 #include "control/cli/interruptible.h"
 #include "control/cli/machine_facts.h"
 #include "control/cli/ndr_report.h"
+#include "control/cli/ndr_search.h"
 #include "control/cli/ndr_trials.h"
 #include "control/cli/syntax.h"
-#include "control/cli/text.h"
 #include "control/measure/core/journal.h"
 #include "control/server/number_option.h"
 #include "control/topology_file/ranges.h"
@@ -28,44 +28,6 @@
 
 namespace bfly::control {
 namespace {
-
-// A search that needs more trials does not come to an end: its results contradict each other.
-constexpr int kMostTrials = 300;
-constexpr double kWarmUpSeconds = 0.5;
-// The largest load is so much more than what unpaced sources send.
-constexpr double kRoomAbove = 1.25;
-// Frames of the shortest trial at the smallest load, of each sending row.
-constexpr double kFewestFrames = 10;
-constexpr double kLatencyLoads[] = {0.1, 0.5, 0.9};  // of the NDR
-
-struct NdrOptions {
-  std::vector<std::string> sizes = {"64"};
-  std::string rows;
-  std::string ways = "both";
-  std::string to = "bitcomp";
-  double initial_duration = 0.2;
-  double final_duration = 1;
-  double duration_sum = 0;  // 0: one full-length trial
-  double loss_ratio = 0.005;
-  double exceed_ratio = 0;
-  double width = 0.01;
-  double most = 0;  // frames a second of each sending row; 0: what unpaced sources send, and more
-  uint64_t seed = 1;
-  std::string histogram;  // file for the latency histograms; empty: none
-};
-
-std::vector<SearchGoal> GoalsOf(const NdrOptions& options) {
-  SearchGoal ndr{.name = "NDR",
-                 .exceed_ratio = options.exceed_ratio,
-                 .final_duration = options.final_duration,
-                 .duration_sum = std::max(options.duration_sum, options.final_duration),
-                 .initial_duration = options.initial_duration,
-                 .width = options.width};
-  SearchGoal pdr = ndr;
-  pdr.name = "PDR";
-  pdr.loss_ratio = options.loss_ratio;
-  return {ndr, pdr};
-}
 
 std::vector<std::string> DestinationNames() {
   std::vector<std::string> names = TrafficPatternNames();
@@ -105,57 +67,6 @@ absl::StatusOr<TrafficProfile> ProfileOf(const NdrOptions& options, const std::s
     profile.to.set_pattern(options.to);
   }
   return profile;
-}
-
-void PrintTrial(const TrialOutcome& outcome, const std::string& what) {
-  fprintf(stderr, "  %-8s %s frames/s a row for %g s: %.4f %% lost\n", what.c_str(),
-          Count(outcome.trial.load).c_str(), outcome.trial.duration,
-          100 * outcome.trial.loss_ratio);
-}
-
-absl::StatusOr<SizeReport> SearchSize(const NdrOptions& options, const TrafficProfile& profile,
-                                      const Common& common) {
-  FabricTrials trials(common, profile);
-  if (absl::Status status = trials.CheckAlone(); !status.ok()) return status;
-  SizeReport report{.mix = profile.mix, .senders = profile.senders, .goals = GoalsOf(options)};
-  // Unpaced sources may fill queues that take minutes to empty.
-  if (options.most > 0) {
-    report.max_load = options.most;
-  } else {
-    const absl::StatusOr<double> unpaced = trials.UnpacedLoad(kWarmUpSeconds);
-    if (!unpaced.ok()) return unpaced.status();
-    report.unpaced = *unpaced;
-    report.max_load = kRoomAbove * *unpaced;
-  }
-  report.min_load =
-      std::min(report.max_load, kFewestFrames / report.goals.front().initial_duration);
-  if (absl::Status status = ThroughputSearch::Check(report.goals, report.min_load, report.max_load);
-      !status.ok()) {
-    return status;
-  }
-  ThroughputSearch search(report.goals, report.min_load, report.max_load);
-  while (const auto next = search.Next()) {
-    if (report.trials.size() == kMostTrials) {
-      return absl::DeadlineExceededError(absl::StrCat(
-          "the search is not over after ", kMostTrials,
-          " trials: trials at the same load contradict each other; is the machine busy?"));
-    }
-    const auto outcome = trials.Run(next->load, next->duration);
-    if (!outcome.ok()) return outcome.status();
-    if (!common.json) PrintTrial(*outcome, report.goals[next->goal].name);
-    search.Add(outcome->trial);
-    report.trials.push_back(*outcome);
-  }
-  for (size_t goal = 0; goal < report.goals.size(); ++goal)
-    report.results.push_back(search.Result(goal));
-  const GoalResult& ndr = report.results.front();
-  if (!ndr.lower) return report;
-  for (const double part : kLatencyLoads) {
-    const auto outcome = trials.Run(part * *ndr.lower, options.final_duration, true);
-    if (!outcome.ok()) return outcome.status();
-    report.latencies.push_back({part, *outcome});
-  }
-  return report;
 }
 
 // 64, 128, 256, 512, 1024, 1280 and 1518 with FCS. A source sends no frame of 60 bytes.
@@ -286,13 +197,18 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     if (status = CheckHistogram(options.histogram); !status.ok()) return status;
   }
   const Interruptible interruptible;
+  for (const TrafficProfile& profile : profiles) {
+    if (status = FabricTrials(common, profile).CheckTaken(); !status.ok()) return status;
+  }
+  absl::Status searched;  // the first error; what was found before it is told
   std::vector<SizeReport> reports;
   for (const TrafficProfile& profile : profiles) {
-    const auto report = SearchSize(options, profile, common);
-    if (!report.ok()) return report.status();
-    reports.push_back(*report);
+    auto report = SearchSize(options, profile, common);
+    if (searched = report.status(); !searched.ok()) break;
+    reports.push_back(*std::move(report));
     if (!common.json) PrintSize(reports.back());
   }
+  if (reports.empty()) return searched;
   std::vector<std::pair<std::string, std::string>> facts = FabricFacts(answer.status(), counters);
   for (auto& fact : MachineFacts()) facts.push_back(std::move(fact));
   const std::vector<std::string> deviations = DeviationsOf(options);
@@ -303,6 +219,7 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     } else {
       out["rows"] = options.rows;
     }
+    out["complete"] = searched.ok();
     for (const SizeReport& report : reports) out["sizes"].push_back(SizeJson(report));
     out["deviations"] = deviations;
     for (const auto& [name, value] : facts) out["machine"][name] = value;
@@ -316,14 +233,7 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     if (status = WriteHistogram(options.histogram, HistogramCsv(reports)); !status.ok())
       return status;
   }
-  const bool all_regular = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
-    return std::all_of(report.results.begin(), report.results.end(),
-                       [](const GoalResult& result) { return result.is_regular(); });
-  });
-  if (all_regular) return absl::OkStatus();
-  return absl::OutOfRangeError(
-      "a throughput was not found between the smallest and the largest load: the report says "
-      "which; --most sets the largest");
+  return searched.ok() ? CheckRegular(reports) : searched;
 }
 
 }  // namespace

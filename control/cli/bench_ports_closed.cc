@@ -97,7 +97,8 @@ void PrintText(const dataplane::ClosedBenchOptions& options,
   printf("  bfly              %s frames/s\n", SpreadText(result.bfly_pps).c_str());
   if (timed) {
     printf(
-        "  behind            %.1f us (%.1f to %.1f) in the mean, %.1f us (%.1f to %.1f) at p99\n",
+        "  behind            %.1f us (%.1f to %.1f) in the mean, %.1f us (%.1f to %.1f) at p99, "
+        "from its load on\n",
         result.late_mean_us.median, result.late_mean_us.lowest, result.late_mean_us.highest,
         result.late_p99_us.median, result.late_p99_us.lowest, result.late_p99_us.highest);
   }

@@ -90,6 +90,7 @@ nlohmann::ordered_json SizeJson(const SizeReport& report) {
     nlohmann::ordered_json latency = LatencyJson(at.outcome.latency);
     latency["part_of_ndr"] = at.part;
     latency["intended"] = at.outcome.intended;
+    latency["others"] = at.outcome.others;
     latency["loss_ratio"] = at.outcome.trial.loss_ratio;
     out["latency"].push_back(std::move(latency));
   }
@@ -103,13 +104,14 @@ std::string HistogramCsv(const std::vector<SizeReport>& reports) {
       "here\n";
   for (const SizeReport& report : reports) {
     for (const SizeReport::AtLoad& at : report.latencies) {
+      // The fabric records the latencies of all frames, whoever sent them.
+      const auto all = static_cast<double>(at.outcome.intended + at.outcome.others);
       uint64_t seen = 0;
       for (const v1::LatencyBucket& bucket : at.outcome.histogram) {
         seen += bucket.packets();
-        absl::StrAppendFormat(
-            &csv, "%s,%g,%.1f,%.1f,%d,%.9f\n", report.mix.name, at.part, at.outcome.trial.load,
-            bucket.up_to(), bucket.packets(),
-            static_cast<double>(seen) / static_cast<double>(at.outcome.latency.count()));
+        absl::StrAppendFormat(&csv, "%s,%g,%.1f,%.1f,%d,%.9f\n", report.mix.name, at.part,
+                              at.outcome.trial.load, bucket.up_to(), bucket.packets(),
+                              static_cast<double>(seen) / all);
       }
     }
   }
@@ -146,10 +148,15 @@ void PrintSize(const SizeReport& report) {
     printf(
         "  latency at %2.0f %% of NDR, %s frames: p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 "
         "%.1f us, "
-        "most %.0f us; %g %% lost\n",
+        "most %.0f us; %g %% lost%s\n",
         100 * at.part, Count(static_cast<double>(latency.count())).c_str(), latency.p50() / 1e3,
         latency.p90() / 1e3, latency.p99() / 1e3, latency.p999() / 1e3, latency.max() / 1e3,
-        100 * at.outcome.trial.loss_ratio);
+        100 * at.outcome.trial.loss_ratio,
+        at.outcome.others == 0
+            ? ""
+            : absl::StrCat("; with ", Count(static_cast<double>(at.outcome.others)),
+                           " frames of others")
+                  .c_str());
   }
 }
 

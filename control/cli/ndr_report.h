@@ -34,7 +34,8 @@ void PrintSize(const SizeReport& report);
 
 // The latency histograms of all sizes as CSV, a line for each bucket: the frame size, the load as
 // part of the NDR and in frames a second of each sending row, the longest latency of the bucket in
-// nanoseconds, its frames, and the part of all frames with at most this latency.
+// nanoseconds, its frames, and the part of all frames, also of the lost ones, with at most this
+// latency.
 std::string HistogramCsv(const std::vector<SizeReport>& reports);
 
 }  // namespace bfly::control

@@ -208,6 +208,14 @@ absl::Status FabricTrials::CheckAlone() {
                    ": a trial would count their frames; stop them with bfly traffic stop"));
 }
 
+absl::Status FabricTrials::CheckTaken() {
+  if (absl::Status status = CheckAlone(); !status.ok()) return status;
+  const absl::Status status = Start(/*load=*/1, /*duration=*/0.001, /*latency=*/false);
+  if (status.ok()) return Stop();
+  if (!absl::StrContains(status.message(), ".bytes")) return status;
+  return {status.code(), absl::StrCat("--bytes ", profile_.mix.name, ": ", status.message())};
+}
+
 absl::StatusOr<double> FabricTrials::UnpacedLoad(double seconds) {
   const auto measure = [&]() -> absl::StatusOr<v1::ListTrafficResponse> {
     if (absl::Status status = Start(0, seconds, false); !status.ok()) return status;

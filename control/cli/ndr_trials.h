@@ -31,10 +31,12 @@ struct TrialOutcome {
   uint64_t sent = 0;      // in time
   uint64_t dropped = 0;   // by the fabric, of frames that it carried
   uint64_t left = 0;      // still inside when the trial was given up waiting
-  uint64_t others = 0;    // frames that did not come from the sources of the trial
+  // Frames that did not come from the sources of the trial; at least so many if the sources have
+  // not sent all of theirs.
+  uint64_t others = 0;
   std::map<std::string, uint64_t> reasons = {};  // of `dropped`
-  // End to end, of the frames that arrived within two seconds of the end; of no frame if it was not
-  // asked for.
+  // End to end, of the frames that arrived within two seconds of the end, also of others; of no
+  // frame if it was not asked for.
   v1::LatencySummary latency = {};
   std::vector<v1::LatencyBucket> histogram = {};  // of `latency`
 };
@@ -46,6 +48,11 @@ class FabricTrials {
   // FailedPrecondition: sources run on the fabric, whose frames would be counted too. Sources that
   // have finished are allowed, except those of an earlier search.
   absl::Status CheckAlone();
+
+  // Sends one frame of each size on each row, to see whether the fabric takes the sources.
+  // Otherwise the errors of CheckAlone, or that of the fabric, which names --bytes if it is about
+  // sizes.
+  absl::Status CheckTaken();
 
   // What the sources send as fast as their workers allow, in frames a second of each sending row.
   absl::StatusOr<double> UnpacedLoad(double seconds);

@@ -16,6 +16,8 @@ constexpr double kNarrower = 2;
 constexpr size_t kMostPhases = 3;
 // How much longer the next trial at an undecided load is.
 constexpr double kTrialGrowth = 4;
+// Searches that come to an end need fewer loads by far, each with its trials of full length.
+constexpr uint64_t kMostLoads = 300;
 // No step outwards is larger than this part of the load.
 constexpr double kLargestStep = 0.5;
 
@@ -95,6 +97,15 @@ double ConditionalThroughput(const SearchGoal& goal, absl::Span<const TrialResul
   }
   if (remaining > nothing) loss_ratio = 1;
   return trials.front().load * (1 - loss_ratio);
+}
+
+uint64_t MostTrials(absl::Span<const SearchGoal> goals) {
+  double of_a_load = 1;  // full-length trials
+  for (const SearchGoal& goal : goals) {
+    const double trials = goal.duration_sum / goal.final_duration;
+    of_a_load = std::max(of_a_load, std::ceil(trials * (1 - kRounding)));
+  }
+  return kMostLoads * static_cast<uint64_t>(of_a_load);
 }
 
 absl::Status ThroughputSearch::Check(absl::Span<const SearchGoal> goals, double min_load,

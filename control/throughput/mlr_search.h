@@ -7,6 +7,7 @@
 // in seconds.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,6 +49,10 @@ LoadClass Classify(const SearchGoal& goal, absl::Span<const TrialResult> trials)
 // Appendix "Conditional Throughput Code", in frames a second for each input that sends. The trials
 // are all those made at one load, at least one.
 double ConditionalThroughput(const SearchGoal& goal, absl::Span<const TrialResult> trials);
+
+// A search with more trials than this does not come to an end: trials at the same loads contradict
+// each other. Check accepts the goals.
+uint64_t MostTrials(absl::Span<const SearchGoal> goals);
 
 struct GoalResult {
   // The smallest load that is an upper bound, and the largest lower bound below it.

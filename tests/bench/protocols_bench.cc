@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
         agree = false;
         continue;
       }
-      const BenchSpread& ours = result->seconds;
+      const bfly::dataplane::RunStatistics& ours = result->seconds;
       std::cout << absl::StrFormat(
           "%-10s %8u rows  %9.2f ms (%.2f..%.2f)  %6.2f M operations/s  textbook %9.2f ms  ratio "
           "%.1f\n",

@@ -2,9 +2,15 @@
 """`bfly bench all`: pages keep what people wrote, and get the figures between two markers."""
 
 import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
 import unittest
 
-from command_line import LCORES, CommandLineTest
+from command_line import BFLY, LCORES, CommandLineTest, alive
+from lab import PATIENCE, wait_until
 
 BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 
@@ -47,6 +53,39 @@ class BenchAll(CommandLineTest):
         self.assertIn("bench ports --closed", done.stderr)
         self.assertIn("**failed with exit code 1**", (self.directory / "ports.md").read_text())
         self.assertNotIn("**failed", (self.directory / "virtual-clock.md").read_text())
+
+    def of_bench(self, bench):
+        """The run directory of the search that the bench runs, None if it runs none."""
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                words = (path / "cmdline").read_bytes().decode().split("\0")
+            except OSError:
+                continue
+            if parent == bench.pid and words[1:3] == ["bench", "ndr"]:
+                return pathlib.Path(words[words.index("--run-dir") + 1])
+        return None
+
+    def test_an_interrupt_takes_its_fabric_down(self):
+        # A terminal interrupts the whole group, kill only the process itself.
+        for send, number in ((os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)):
+            bench = subprocess.Popen([BFLY, "bench", "all", "--only", "ndr", "--into", self.directory],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                     stdin=subprocess.DEVNULL, start_new_session=True)
+            self.addCleanup(bench.communicate)
+            self.addCleanup(bench.kill)
+            run_dir = wait_until(lambda of=bench: self.of_bench(of), "bfly bench ndr runs")
+            self.addCleanup(shutil.rmtree, run_dir.parent, ignore_errors=True)
+            self.addCleanup(subprocess.run, [BFLY, "down", "--run-dir", run_dir], capture_output=True, check=False)
+            daemons = [int(path.read_text().split()[0]) for path in run_dir.glob("*.pid")]
+            self.assertGreaterEqual(len(daemons), 2)
+            time.sleep(1)  # it measures
+            send(bench.pid, number)
+            _, err = bench.communicate(timeout=PATIENCE)
+            self.assertEqual(bench.returncode, 1, err)
+            self.assertIn("interrupted in bfly bench ndr", err)
+            self.assertFalse(any(map(alive, daemons)))
+            self.assertFalse(run_dir.parent.exists())
 
     def test_the_machine_alone_is_measured(self):
         out = self.json("bench", "machine", "--seconds", "10ms", "--runs", 1)

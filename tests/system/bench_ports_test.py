@@ -42,6 +42,13 @@ class BenchPorts(CommandLineTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--ports", done.stderr)
 
+    def test_links_that_let_no_two_packets_through_have_no_rate(self):
+        # 1,000 bytes at 1 Mbit/s take 8 ms a link, so the first leaves 10 stages after 80 ms.
+        done = self.bfly("bench", "links", "--seconds", "50ms", "--runs", 1, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("fewer than two packets crossed 10 stages at 1000000 bit/s in 0.05 s; give --seconds more", done.stderr)
+        self.assertNotIn("nan", done.stdout)
+
     def closed(self, *words):
         done = self.bfly("bench", "ports", "--closed", "--stages", 4, "--runs", 1, "--seconds", "100ms", "--patience", "60s",
                          "--json", *words, check=False)

@@ -4,10 +4,12 @@
 import csv
 import json
 import math
+import signal
+import subprocess
 import unittest
 
-from command_line import LCORES, CommandLineTest, balances
-from lab import wait_until
+from command_line import BFLY, LCORES, CommandLineTest, balances
+from lab import PATIENCE, wait_until
 
 # Bit complement on a butterfly: no two packets share a link, so a row carries what one link carries.
 BITS_PER_SECOND = 1_000_000
@@ -53,7 +55,9 @@ class Throughput(CommandLineTest):
                     if up_to >= wanted:
                         break
                 self.assertAlmostEqual(end, latency[name], delta=0.1)
-                self.assertGreaterEqual(float(line["part_up_to_here"]), fraction)
+                # Of all frames, so lost ones are never up to here.
+                self.assertAlmostEqual(float(line["part_up_to_here"]), up_to / latency["intended"], delta=1e-8)
+                self.assertGreaterEqual(up_to / latency["frames"], fraction)
 
     def test_is_what_the_links_carry(self):
         self.assertIn("bfly up", self.refused())
@@ -61,6 +65,7 @@ class Throughput(CommandLineTest):
         report = self.json("bench", "ndr", "--bytes", BYTES, "--most", "4k", "--width", "0.02",
                            "--initial-duration", "100ms", "--final-duration", f"{FINAL}s",
                            "--histogram", self.directory / "latency.csv")
+        self.assertIs(report["complete"], True)
         (size,) = report["sizes"]
         self.assertEqual(size["senders"], 4)
         self.assertIsNone(size["unpaced_load"], "--most says the largest load")
@@ -108,6 +113,10 @@ class Throughput(CommandLineTest):
                       self.refused("--duration-sum", "1s", "--final-duration", "3s"))
         self.assertIn("--initial-duration: 2 s is more than one full-length trial, 1 s",
                       self.refused("--initial-duration", "2s", "--final-duration", "1s"))
+        done = self.bfly("bench", "ndr", "--bytes", f"{BYTES},9000", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--bytes 9000: sources[0].bytes: 9000 is outside 64..1518", done.stderr)
+        self.assertNotIn("frames/s", done.stdout + done.stderr, "before any trial")
         self.assertIn("need circuits", self.refused("--to", "circuit"))
         self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform", "--latency")
         self.assertEqual(self.json("traffic", "latency")["histogram"], [], "nobody asked for it")
@@ -124,6 +133,69 @@ class Throughput(CommandLineTest):
         text = self.refused("--most", "200", "--bytes", BYTES, "--initial-duration", "100ms",
                             "--final-duration", "100ms")
         self.assertIn("--most sets the largest", text)
+
+    def test_a_load_may_take_more_trials_than_300(self):
+        self.bfly("up", self.write("fabric.yaml", FABRIC))
+        # Half of 700 trials at the only load.
+        text = self.refused("--bytes", BYTES, "--most", "200", "--initial-duration", "1ms", "--final-duration", "1ms",
+                            "--duration-sum", "700ms", "--exceed-ratio", "0.5")
+        self.assertIn("--most sets the largest", text)
+
+    def test_names_the_option_for_smaller_loads(self):
+        # A link carries 100,000 / (8 * 1,514) = 8 frames a second.
+        slow = FABRIC.replace(f"rate: {BITS_PER_SECOND // 1_000_000}Mbps, queue_limit: {QUEUE}",
+                              "rate: 100kbps, queue_limit: 2")
+        self.bfly("up", self.write("fabric.yaml", slow))
+        words = ("--bytes", 1514, "--most", "100", "--width", "0.5")
+        text = self.refused(*words, "--final-duration", "200ms")
+        self.assertIn("--initial-duration sets the smallest", text)
+        self.assertNotIn("--most sets", text)
+        # Of 5 frames a second none meets another.
+        self.bfly("bench", "ndr", *words, "--initial-duration", "2s", "--final-duration", "2s")
+
+    def begin(self, *words):
+        bench = subprocess.Popen([BFLY, "bench", "ndr", *map(str, words), "--json", "--run-dir", self.run_dir],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        self.addCleanup(bench.communicate)
+        self.addCleanup(bench.kill)
+        return bench
+
+    def await_source(self, bench, what, wanted):
+        def runs():
+            self.assertIsNone(bench.poll(), f"ended before there was {what}")
+            return any(wanted(one["source"]) for one in self.json("traffic", "list")["sources"])
+        wait_until(runs, what)
+
+    def test_latencies_say_how_many_frames_of_others_they_have(self):
+        self.bfly("up", self.write("fabric.yaml", FABRIC))
+        bench = self.begin("--bytes", BYTES, "--most", "200", "--initial-duration", "5s", "--final-duration", "5s")
+        self.await_source(bench, "the first trial that records latencies", lambda source: source.get("latency"))
+        frames = 50
+        self.bfly("traffic", "start", "--name", "other", "--rows", "0", "--rate", "500", "--to", "bitcomp", "--packets",
+                  frames, "--bytes", BYTES)
+        out, err = bench.communicate(timeout=2 * PATIENCE)
+        self.assertEqual(bench.returncode, 1, err)  # no upper bound
+        (size,) = json.loads(out)["sizes"]
+        self.assertEqual([latency["others"] for latency in size["latency"]], [frames, 0, 0])
+        self.assertEqual(size["latency"][0]["frames"], size["latency"][0]["intended"] + frames)
+
+    def test_what_was_found_before_an_interrupt_is_told(self):
+        self.bfly("up", self.write("fabric.yaml", FABRIC))
+        bench = self.begin("--bytes", f"{BYTES},{2 * BYTES}", "--most", "200", "--initial-duration", "1s",
+                           "--final-duration", "1s", "--histogram", self.directory / "latency.csv")
+        # The one frame with which each size is tried before is no trial.
+        self.await_source(bench, "a trial of the second size",
+                          lambda source: source["bytes"] == 2 * BYTES and source["packets"] > 1)
+        bench.send_signal(signal.SIGINT)
+        out, err = bench.communicate(timeout=PATIENCE)
+        self.assertNotEqual(bench.returncode, 0)
+        self.assertIn("interrupted", err)
+        report = json.loads(out)
+        self.assertIs(report["complete"], False)
+        self.assertEqual([size["bytes"] for size in report["sizes"]], [str(BYTES)])
+        with open(self.directory / "latency.csv") as file:
+            self.assertEqual({line["frame_bytes"] for line in csv.DictReader(file)}, {str(BYTES)})
+        self.assertEqual(self.json("traffic", "list")["sources"], [], "the sources are stopped")
 
     def test_of_queues_without_a_limit_is_what_arrives_within_two_seconds(self):
         self.bfly("up", self.write("fabric.yaml", FABRIC.replace(f", queue_limit: {QUEUE}", "")))

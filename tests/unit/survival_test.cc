@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 #include "control/measure/core/journal.h"
@@ -104,6 +105,53 @@ TEST(Survival, ClaimsFailWhereFewerPairsSurvive) {
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
   m.point = SurvivalPoint{.faults = "adversary", .d = 3, .count = 2, .lists = true};
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
+}
+
+Verdict SurvivalVerdict(const std::string& id, const SurvivalPoint& point,
+                        const std::string& figure, double value, int seeds) {
+  const Claim& claim = *(*ClaimsNamed(SurvivalClaims(), {id}))[0];
+  Measurement m{.point = point, .trials = {}};
+  for (int i = 0; i < seeds; ++i) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{figure, value}}});
+  }
+  return Check(claim, m).verdict;
+}
+
+TEST(Survival, FaultsTooRareForTheSeedsFailNoClaim) {
+  // 200 seeds that lose nothing happen with 1 in 1000 if a seed survives with 0.001^(1/200) =
+  // 0.966: the claim of 0.9984 stands, that of 0.95^4 does not.
+  SurvivalPoint links{.faults = "links",
+                      .network = NetworkKind::kDilatedButterfly,
+                      .d = 4,
+                      .multiplicity = 2,
+                      .rate = 0.02};
+  EXPECT_EQ(SurvivalVerdict("link_survival", links, "survival", 1, 200), Verdict::kPass);
+  EXPECT_EQ(SurvivalVerdict("link_survival", links, "survival", 1, 10), Verdict::kPass);
+  EXPECT_EQ(SurvivalVerdict("link_survival", links, "survival", 0, 200), Verdict::kFail);
+  links.multiplicity = 1;
+  links.rate = 0.05;
+  EXPECT_EQ(SurvivalVerdict("link_survival", links, "survival", 1, 200), Verdict::kFail);
+  const SurvivalPoint nodes{
+      .faults = "nodes", .network = NetworkKind::kButterfly, .d = 6, .rate = 1e-5};
+  EXPECT_EQ(SurvivalVerdict("survival_ceiling", nodes, "survival", 1, 200), Verdict::kPass);
+  EXPECT_EQ(SurvivalVerdict("node_survival", nodes, "survival", 1, 200), Verdict::kPass);
+  EXPECT_EQ(SurvivalVerdict("node_survival", nodes, "survival", 0.9, 200), Verdict::kFail)
+      << "all seeds lost the same, so nothing is random";
+}
+
+TEST(Survival, NetworksThatTheSeedDrawsAreDrawnForEachSeed) {
+  const TemporaryFolder folder;
+  for (const auto& [network, seeds] : std::vector<std::pair<std::string, size_t>>{
+           {"butterfly", 1}, {"randomly_wired_butterfly", 20}, {"multibutterfly", 20}}) {
+    const std::string file = folder / (network + ".yaml");
+    std::ofstream(file) << "name: cut\nfaults: adversary\nnetwork: " << network
+                        << "\nd: 4\ncount: 2\nseeds: 1..20\n";
+    const auto experiment = ReadExperiment(file, {});
+    ASSERT_TRUE(experiment.ok()) << experiment.status();
+    const auto points = (*experiment)->Sweep();
+    ASSERT_TRUE(points.ok()) << points.status();
+    EXPECT_EQ((*experiment)->SeedsAt((*points)[0]).size(), seeds) << network;
+  }
 }
 
 TEST(Survival, TheShippedExperimentFindsTheExactProbabilities) {

@@ -199,6 +199,39 @@ TEST(ThroughputSearchTest, ComesToAnEndWhereTrialsContradictEachOther) {
   }
 }
 
+// Runs the search, and returns the number of trials, at most MostTrials.
+uint64_t SearchWithinMostTrials(ThroughputSearch& search, const LossOf& loss) {
+  const uint64_t most = MostTrials(search.goals());
+  for (uint64_t trials = 0; trials < most; ++trials) {
+    const auto next = search.Next();
+    if (!next) return trials;
+    search.Add({next->load, next->duration, loss(next->load, next->duration)});
+  }
+  ADD_FAILURE() << "not over after " << most << " trials";
+  return most;
+}
+
+TEST(MostTrialsTest, AreEnoughForALongDurationSum) {
+  ThroughputSearch search(
+      {{.name = "NDR", .final_duration = 0.1, .duration_sum = 31, .initial_duration = 0.1}}, 100,
+      1'000);
+  // The only load takes 31 s of trials of 0.1 s.
+  EXPECT_EQ(SearchWithinMostTrials(search, LimitedTo(5'000)), 310u);
+  EXPECT_EQ(search.Result(0).lower, 1'000);
+}
+
+TEST(MostTrialsTest, AreEnoughForThe120TrialsOfAGoalOfTheRfc) {
+  SearchGoal half{.name = "1s final", .exceed_ratio = 0.5, .duration_sum = 120};
+  SearchGoal some = half;
+  some.loss_ratio = 0.005;
+  ThroughputSearch search({half, some}, 100, 1.5e6);
+  // Any bound needs 60 trials at least, and each goal has two bounds of its own besides the largest
+  // load.
+  EXPECT_GE(SearchWithinMostTrials(search, LimitedTo(70'123.4)), 5 * 60u);
+  EXPECT_TRUE(search.Result(0).is_regular());
+  EXPECT_TRUE(search.Result(1).is_regular());
+}
+
 TEST(ThroughputSearchTest, AnUpperBoundBelowALowerBoundCounts) {
   ThroughputSearch search(NdrAndPdr(), 100, 1'000);
   search.Add({.load = 800, .duration = 10, .loss_ratio = 0});

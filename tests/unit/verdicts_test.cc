@@ -181,6 +181,14 @@ TEST(Claims, EveryLinkIsCheckedAndNotTheMeanAlone) {
   EXPECT_EQ(VerdictOf("prop5_mean_utilisation", m), Verdict::kPass);
 }
 
+TEST(Claims, ALinkTooRarelyUsedForTheSeedsFailsNoClaim) {
+  const PacketPoint rare{.network = NetworkKind::kButterfly, .d = 2, .p = 1e-8, .rho = .4};
+  Measurement m = Measured(rare, 1, 1.01);
+  EXPECT_EQ(VerdictOf("prop15_mean_cross", m), Verdict::kPass);
+  m.point = PacketPoint{.network = NetworkKind::kButterfly, .d = 2, .p = .9, .rho = .9};
+  EXPECT_EQ(VerdictOf("prop15_mean_cross", m), Verdict::kFail);
+}
+
 TEST(Statistics, RatesHaveTheIntervalsOfPoisson) {
   // None in a time t: P(none) = exp(-high t). One or more: P = 1 - exp(-low t).
   EXPECT_NEAR(RateInterval(0, 7, 1e-6).high, std::log(1e6) / 7, 1e-9);

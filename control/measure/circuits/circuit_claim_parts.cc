@@ -66,6 +66,12 @@ Claim InTheMean(Claim claim, const std::string& figure) {
                [](const Point&, const Values& values) { return MeanOfValues(values); });
 }
 
+Claim InTheMeanOfFractions(Claim claim, const std::string& figure) {
+  return Reads(std::move(claim), figure, [](const Point&, const Values& values) {
+    return BySeedsOfFractions(EstimateMean(values));
+  });
+}
+
 Claim InTheMeanOfRequests(Claim claim, const std::string& figure) {
   const auto read = [theory = claim.theory](const Point& point, const Values& values) {
     Reading reading = MeanOfValues(values);

@@ -39,6 +39,8 @@ inline double Factorial(int k) { return std::tgamma(k + 1); }
 Claim InEveryTrial(Claim claim, const std::string& figure);
 // Reads the mean, which takes kFewestSeeds trials.
 Claim InTheMean(Claim claim, const std::string& figure);
+// The same for a figure from 0 to 1.
+Claim InTheMeanOfFractions(Claim claim, const std::string& figure);
 // Reads the mean of a fraction of the n requests. If hardly any request is lost the trials may all
 // agree; then the interval is at least what n requests a trial can resolve.
 Claim InTheMeanOfRequests(Claim claim, const std::string& figure);

@@ -57,6 +57,16 @@ Reading BySeeds(const Estimate& estimate) {
   return figure;
 }
 
+Reading BySeedsOfFractions(const Estimate& estimate) {
+  Reading figure = BySeeds(estimate);
+  if (estimate.standard_error != 0 || (estimate.mean != 0 && estimate.mean != 1)) return figure;
+  figure.interval = [seeds = static_cast<double>(estimate.values), mean = estimate.mean](
+                        double error) { return ProbabilityInterval(seeds, mean * seeds, error); };
+  const Interval alone = figure.interval(0.025);
+  figure.half_width95 = std::max(estimate.mean - alone.low, alone.high - estimate.mean);
+  return figure;
+}
+
 Reading Exactly(double value, int trials) { return {.value = value, .trials = trials}; }
 
 Interval ProbabilityInterval(double trials, double hits, double error) {

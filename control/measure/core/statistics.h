@@ -62,6 +62,11 @@ inline constexpr int kFewestSeeds = 10;
 
 // The mean of one value for each seed. With fewer than kFewestSeeds values the reading has a doubt.
 Reading BySeeds(const Estimate& estimate);
+// The same for the mean of one fraction, from 0 to 1, for each seed. Where the fraction is 0 of all
+// seeds or 1 of all, what changes it may be rarer than the seeds can show: the interval is then
+// that of an event which happened in none of them or in all. It holds the truth, since P(all are 1)
+// is at most the mean to the power of the number of seeds.
+Reading BySeedsOfFractions(const Estimate& estimate);
 Reading Exactly(double value, int trials);
 
 // The Clopper-Pearson interval. The probability of an event that happened in `hits` of `trials` is

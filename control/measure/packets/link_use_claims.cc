@@ -51,7 +51,8 @@ std::vector<Claim> Both(const std::string& id, const std::string& mean_id, const
        [kind, use](const Measurement& m) { return EveryLink(m, kind, use); }},
       {mean_id, absl::StrCat("a ", links, " is used a share ", share, " of the time, in the mean"),
        source, Relation::kEqual, AllOf(network, Stable), use, [cross](const Measurement& m) {
-         return BySeeds(m.Over(cross ? &Trial::cross_utilisation : &Trial::straight_utilisation));
+         return BySeedsOfFractions(
+             m.Over(cross ? &Trial::cross_utilisation : &Trial::straight_utilisation));
        }}};
 }
 

@@ -51,44 +51,47 @@ double LeftByAdversary(const SurvivalPoint& point) {
 
 std::vector<Claim> MakeSurvivalClaims() {
   return {
-      InTheMean(AboutFaults({.id = "node_survival",
-                             .statement = "a pair with one path survives faults of nodes with "
-                                          "probability (1-f)^(d+1)",
-                             .source = "derived: d+1 nodes on a path, each up with 1-f",
-                             .theory = NodeSurvival},
-                            "nodes", "butterflies and dilated butterflies", IsPlainOrDilated),
-                "survival"),
-      InTheMean(AboutFaults({.id = "link_survival",
-                             .statement = "a pair with one path, of m parallel links a hop, "
-                                          "survives faults of links with probability (1-f^m)^d",
-                             .source = "derived: d hops on a path, each of m links",
-                             .theory = LinkSurvival},
-                            "links", "butterflies and dilated butterflies", IsPlainOrDilated),
-                "survival"),
-      InTheMean(AboutFaults({.id = "two_path_survival",
-                             .statement = "one of the two paths of a request on BB_n survives "
-                                          "faults of links with probability 1-(1-(1-f)^(2d))^2",
-                             .source = "derived: p and p' share no link",
-                             .theory = TwoPathsSurvive},
-                            "links", "BB_n",
-                            [](const SurvivalPoint& point) {
-                              return point.network == NetworkKind::kTwoFoldButterfly;
-                            }),
-                "two_path_survival"),
-      InTheMean(AboutFaults({.id = "survival_ceiling",
-                             .statement = "on no network a pair survives faults of nodes with a "
-                                          "probability above (1-f)^2",
-                             .source = "derived: both ends must be up",
-                             .relation = Relation::kAtMost,
-                             .theory =
-                                 [](const SurvivalPoint& point) {
-                                   return (1 - point.rate) * (1 - point.rate);
-                                 }},
-                            "nodes", "networks with different nodes at their ends",
-                            [](const SurvivalPoint& point) {
-                              return point.network != NetworkKind::kWrappedButterfly;
-                            }),
-                "survival"),
+      InTheMeanOfFractions(
+          AboutFaults({.id = "node_survival",
+                       .statement = "a pair with one path survives faults of nodes with "
+                                    "probability (1-f)^(d+1)",
+                       .source = "derived: d+1 nodes on a path, each up with 1-f",
+                       .theory = NodeSurvival},
+                      "nodes", "butterflies and dilated butterflies", IsPlainOrDilated),
+          "survival"),
+      InTheMeanOfFractions(
+          AboutFaults({.id = "link_survival",
+                       .statement = "a pair with one path, of m parallel links a hop, "
+                                    "survives faults of links with probability (1-f^m)^d",
+                       .source = "derived: d hops on a path, each of m links",
+                       .theory = LinkSurvival},
+                      "links", "butterflies and dilated butterflies", IsPlainOrDilated),
+          "survival"),
+      InTheMeanOfFractions(
+          AboutFaults({.id = "two_path_survival",
+                       .statement = "one of the two paths of a request on BB_n survives "
+                                    "faults of links with probability 1-(1-(1-f)^(2d))^2",
+                       .source = "derived: p and p' share no link",
+                       .theory = TwoPathsSurvive},
+                      "links", "BB_n",
+                      [](const SurvivalPoint& point) {
+                        return point.network == NetworkKind::kTwoFoldButterfly;
+                      }),
+          "two_path_survival"),
+      InTheMeanOfFractions(
+          AboutFaults(
+              {.id = "survival_ceiling",
+               .statement = "on no network a pair survives faults of nodes with a "
+                            "probability above (1-f)^2",
+               .source = "derived: both ends must be up",
+               .relation = Relation::kAtMost,
+               .theory =
+                   [](const SurvivalPoint& point) { return (1 - point.rate) * (1 - point.rate); }},
+              "nodes", "networks with different nodes at their ends",
+              [](const SurvivalPoint& point) {
+                return point.network != NetworkKind::kWrappedButterfly;
+              }),
+          "survival"),
       InEveryTrial(
           AboutFaults({.id = "adversary_cuts_off",
                        .statement = "k switches before the outputs cut off n pairs each; with "

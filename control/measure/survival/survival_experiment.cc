@@ -68,7 +68,8 @@ class SurvivalExperiment final : public ExperimentOf<v1::SurvivalExperiment> {
   std::vector<uint64_t> SeedsAt(const Point& point) const override {
     std::vector<uint64_t> seeds(message().seeds().begin(), message().seeds().end());
     const SurvivalPoint& at = point;
-    const bool wired = at.network == NetworkKind::kRandomlyWiredButterfly;
+    const bool wired = at.network == NetworkKind::kRandomlyWiredButterfly ||
+                       at.network == NetworkKind::kMultibutterfly;
     if (at.rate == 0 && !wired) seeds.resize(1);
     return seeds;
   }
