@@ -216,7 +216,8 @@ absl::StatusOr<RunDirLock> RunDirLock::Take(const std::string& run_dir) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     close(descriptor);
     return absl::UnavailableError(
-        absl::StrCat("another `bfly up` or `bfly down` is at work in ", run_dir));
+        absl::StrCat("another `bfly up` or `bfly down` is at work in ", run_dir,
+                     "; one with --foreground stays there until Ctrl-C or SIGTERM ends it"));
   }
   return RunDirLock(descriptor);
 }

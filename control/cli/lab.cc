@@ -14,8 +14,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bfly/v1/fabric.pb.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/client.h"
 #include "control/cli/closing.h"
+#include "control/cli/command_words.h"
 #include "control/cli/fleet.h"
 #include "control/cli/up.h"
 #include "control/cli/verb.h"
@@ -31,7 +33,6 @@ namespace bfly::control {
 namespace {
 
 // As env(1) and the shells have them.
-constexpr int kExitOwnError = 125;
 constexpr int kExitCannotRun = 126;
 constexpr int kExitNotFound = 127;
 
@@ -54,6 +55,52 @@ absl::StatusOr<LabRecord> ReadLab(const Common& common) {
 absl::Status Joined(const absl::Status& first, const absl::Status& second) {
   if (first.ok() || second.ok()) return first.ok() ? second : first;
   return absl::Status(first.code(), absl::StrCat(first.message(), "\n", second.message()));
+}
+
+// Whether the controller has a fabric. True if it does not tell.
+bool HasFabric(const Common& common) {
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::StatusResponse now;
+  const absl::Status told =
+      Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
+  return !told.ok() || now.status().loaded();
+}
+
+// Whether a fabric runs in the directory, by whomever its processes were started.
+bool FabricRuns(const Fleet& fleet, const Common& common) {
+  return !fleet.Running().empty() || (fleet.Answers(kControllerName) && HasFabric(common));
+}
+
+// What still uses the hosts, for a message. Empty: nothing does.
+std::string UserOf(const LabRecord& record, const Common& common) {
+  const Fleet fleet(common.run_dir);
+  if (const auto running = fleet.Running(); !running.empty()) {
+    return absl::StrCat("processes that use them still run (", absl::StrJoin(running, ", "), ")");
+  }
+  // A service manager's processes run on when the fabric is unloaded.
+  if (!record.up || !fleet.Answers(kControllerName)) return "";
+  return HasFabric(common) ? "the controller may still have the fabric that uses them" : "";
+}
+
+absl::Status HostsStay(const LabRecord& record, const std::string& user) {
+  return absl::FailedPreconditionError(absl::StrCat("the hosts of lab ", record.name,
+                                                    " stay, because ", user,
+                                                    "; `bfly lab down` removes all of it"));
+}
+
+// FailedPrecondition: the data plane runs, and the namespace of its ports is not there yet.
+absl::Status CheckDataPlane(const LabPlan& plan, const std::string& data_plane,
+                            const Common& common) {
+  if (plan.fabric.kind != NamespaceRef::Kind::kNamed || NameIsTaken(plan.fabric.name) ||
+      !Fleet(common.run_dir).Answers(data_plane)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "data plane ", data_plane, " in ", common.run_dir, " runs already, so it is not in ",
+      plan.fabric.text(),
+      ", which the lab would make for its ports; name its namespace in the file (data_planes: "
+      "[{name: ",
+      data_plane, ", network_namespace: ...}]), or end it"));
 }
 
 // What became of the hosts. The journal goes once nothing is left. The caller holds the lock of the
@@ -98,30 +145,34 @@ class Rising {
     const absl::StatusOr<LabRecord> record = LabJournal::Read(common_.run_dir);
     if (absl::IsNotFound(record.status())) return absl::OkStatus();  // nothing was made
     if (!record.ok()) return record.status();
-    if (const auto running = Fleet(common_.run_dir).Running(); !running.empty()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "the hosts of lab ", record->name, " stay, because processes that use them still run (",
-          absl::StrJoin(running, ", "), "); `bfly lab down` removes all of it"));
+    if (const std::string user = UserOf(*record, common_); !user.empty()) {
+      return HostsStay(*record, user);
     }
     return RemoveAll(*record, common_, say);
   }
 
-  absl::Status Make(Source& source) {
+  // Removes the journal of a lab that is not there any more. AlreadyExists: there is a lab.
+  absl::Status ClearJournal() const {
     const absl::StatusOr<LabRecord> before = LabJournal::Read(common_.run_dir);
-    if (before.ok()) {
-      return absl::AlreadyExistsError(
-          absl::StrCat("lab ", before->name, " is in ", common_.run_dir,
-                       before->up ? " already" : " already, and did not come up whole",
-                       "; remove it with `bfly lab down`"));
-    }
-    if (!absl::IsNotFound(before.status())) return before.status();
     // A `bfly lab up` that was killed at its first line has left a part of it.
-    if (absl::Status removed = LabJournal::Remove(common_.run_dir); !removed.ok()) return removed;
+    if (absl::IsNotFound(before.status())) return LabJournal::Remove(common_.run_dir);
+    if (!before.ok()) return before.status();
+    if (IsOfAnotherBoot(*before)) return RemoveAll(*before, common_, /*say=*/false);
+    return absl::AlreadyExistsError(
+        absl::StrCat("lab ", before->name, " is in ", common_.run_dir,
+                     before->up ? " already" : " already, and did not come up whole",
+                     "; remove it with `bfly lab down`"));
+  }
+
+  absl::Status Make(Source& source) {
+    if (absl::Status clear = ClearJournal(); !clear.ok()) return clear;
     const std::string& name = options_.name.empty() ? source.topology.name() : options_.name;
     const absl::StatusOr<LabPlan> plan = PlanLab(source.topology, name);
     if (!plan.ok()) return plan.status();
     const std::vector<Violation> wrong = CheckMachine(*plan);
     if (!wrong.empty()) return ToStatus(PlaceErrors(source.text, source.file, wrong));
+    const std::string& data_plane = source.topology.data_planes(0).name();
+    if (absl::Status fit = CheckDataPlane(*plan, data_plane, common_); !fit.ok()) return fit;
     made_ = true;
     absl::StatusOr<LabJournal> journal = MakeLab(*plan, common_.run_dir);
     if (!journal.ok()) return journal.status();
@@ -150,16 +201,15 @@ absl::Status Down(const Common& common) {
   Fleet fleet(common.run_dir);
   v1::UnloadResponse account;
   absl::Status status;
-  if (record->up && !fleet.Running().empty()) {
+  if (record->up && FabricRuns(fleet, common)) {
     status = CloseFabric(fleet, common, &account);
   } else {
     status = fleet.Stop(/*keep_logs=*/false).AllEnded();
   }
   Removal removal;
-  // A process that runs on uses the hosts, so they stay.
-  if (status.ok() || fleet.Running().empty()) {
-    status = Joined(status, RemoveAll(*record, common, /*say=*/true, &removal));
-  }
+  const std::string user = UserOf(*record, common);
+  status = Joined(status, user.empty() ? RemoveAll(*record, common, /*say=*/true, &removal)
+                                       : HostsStay(*record, user));
   if (!common.json) return status;
   const nlohmann::ordered_json told = {
       {"account", ToJson(account)}, {"namespaces", removal.namespaces}, {"links", removal.links}};
@@ -230,20 +280,18 @@ absl::Status LabHealth(const LabRecord& record, const Common& common) {
 absl::Status Status(const Common& common) {
   const absl::StatusOr<LabRecord> record = ReadLab(common);
   if (!record.ok()) return record.status();
-  const std::vector<std::string> running = Fleet(common.run_dir).Running();
+  const bool runs = FabricRuns(Fleet(common.run_dir), common);
   if (common.json) {
     nlohmann::ordered_json hosts = nlohmann::ordered_json::array();
     for (const LabHost& host : record->hosts) hosts.push_back(ToValue(host, *record));
-    const nlohmann::ordered_json lab = {{"name", record->name},
-                                        {"whole", record->up},
-                                        {"fabric_runs", !running.empty()},
-                                        {"hosts", hosts}};
+    const nlohmann::ordered_json lab = {
+        {"name", record->name}, {"whole", record->up}, {"fabric_runs", runs}, {"hosts", hosts}};
     printf("%s\n", lab.dump(2).c_str());
     return LabHealth(*record, common);
   }
   printf("lab %s%s; %s\n", record->name.c_str(),
          record->up ? "" : " did not come up whole, `bfly lab down` removes what is there",
-         running.empty() ? "no fabric runs" : "its fabric runs, see `bfly status`");
+         runs ? "its fabric runs, see `bfly status`" : "no fabric runs");
   for (const LabHost& host : record->hosts) {
     const std::string state = StateOf(host, *record);
     printf("  %-12s rows %-6s %-9s port %s%s%s%s%s\n", host.name.c_str(), host.rows.c_str(),
@@ -283,8 +331,8 @@ void AddLabUp(CLI::App& group, Invocation& invocation) {
 void AddLabExec(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "exec",
                            "Run a command in the network namespace of a host. Its exit code is the "
-                           "command's, or 125 if bfly fails, 126 if the command cannot be run, 127 "
-                           "if there is no such command",
+                           "command's, or 125 if bfly fails or was called wrongly, 126 if the "
+                           "command cannot be run, 127 if there is no such command",
                            "sudo bfly lab exec h0 -- ping -c 3 10.77.0.2");
   verb->remove_option(verb->get_option("--json"));  // the output is the command's
   struct Words {
@@ -297,6 +345,8 @@ void AddLabExec(CLI::App& group, Invocation& invocation) {
       ->required()
       ->type_name("CMD");
   verb->callback([&invocation, words] {
+    words->host = WithoutMark(words->host);
+    for (std::string& word : words->command) word = WithoutMark(word);
     invocation.action = [&invocation, common = invocation.common, words] {
       return Exec(words->host, words->command, common, &invocation.failed);
     };

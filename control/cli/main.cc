@@ -9,25 +9,30 @@
 #include <string>
 #include <vector>
 
+#include "control/cli/command_words.h"
 #include "control/cli/suggestion.h"
 #include "control/cli/verb.h"
 
 int main(int argc, char** argv) {
   bfly::control::Invocation invocation;
   const std::unique_ptr<CLI::App> app = bfly::control::BuildParser(invocation);
+  const std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    app->parse(argc, argv);
+    const std::vector<std::string> marked = bfly::control::WithMarks(words);
+    // The parser begins with the last element.
+    app->parse(std::vector<std::string>(marked.rbegin(), marked.rend()));
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help and --version are not errors
-    const std::string meant =
-        asked ? ""
-              : bfly::control::Suggestion(*app, std::vector<std::string>(argv + 1, argv + argc));
+    const std::string meant = asked ? "" : bfly::control::Suggestion(*app, words);
     if (meant.empty()) {
       app->exit(error, std::cout, std::cerr);
     } else {
       std::cerr << "bfly: " << meant << "\n";
     }
-    return asked ? bfly::control::kExitOk : bfly::control::kExitUsage;
+    if (asked) return bfly::control::kExitOk;
+    // The command may itself end with the code of wrong usage.
+    return bfly::control::NamesLabExec(words) ? bfly::control::kExitOwnError
+                                              : bfly::control::kExitUsage;
   }
   const absl::Status status = invocation.action();
   std::cout.flush();

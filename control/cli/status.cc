@@ -19,7 +19,7 @@
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/rates/cost_since.h"
-#include "control/topology_file/ranges.h"
+#include "control/top/stages_text.h"
 
 namespace bfly::control {
 namespace {
@@ -67,8 +67,9 @@ void Print(const v1::FabricStatus& status) {
     if (plane.reconciled() > 0)
       printf("    came back; %" PRIu64 " circuits were installed again\n", plane.reconciled());
     for (const v1::WorkerStatus& worker : plane.workers()) {
-      printf("    worker on lcore %u: stages %s, %.0f %% of %s passes idle\n%s", worker.lcore(),
-             FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),
+      const std::string stages = StagesText(worker);
+      printf("    worker on lcore %u: %s, %.0f %% of %s passes idle\n%s", worker.lcore(),
+             stages.empty() ? "only polls ports" : stages.c_str(),
              worker.passes() ? 100.0 * worker.idle_passes() / worker.passes() : 0.0,
              Count(worker.passes()).c_str(), CostLines(worker.cost()).c_str());
     }
@@ -95,6 +96,9 @@ absl::Status Health(const v1::FabricStatus& status) {
       lost.push_back(absl::StrCat("data plane ", plane.name(), " is unreachable"));
     } else if (status.loaded() && plane.state() != v1::DataPlaneStatus::RUNNING) {
       lost.push_back(absl::StrCat("data plane ", plane.name(), " does not run the fabric"));
+    } else if (status.loaded() && plane.out_of_step()) {
+      lost.push_back(absl::StrCat("data plane ", plane.name(), " does not hold what is loaded",
+                                  plane.problem().empty() ? "" : ": ", plane.problem()));
     }
   }
   if (!status.store_problem().empty()) lost.push_back("placed objects are not known");

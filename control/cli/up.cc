@@ -3,6 +3,9 @@
 #include "control/cli/up.h"
 
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "bfly/v1/fabric.grpc.pb.h"
+#include "control/access/peer.h"
 #include "control/cli/client.h"
 #include "control/cli/closing.h"
 #include "control/cli/fleet.h"
@@ -25,10 +29,11 @@
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/server/address.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
+#include "control/top/stages_text.h"
 #include "control/topology_file/diagnostic.h"
-#include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
 #include "control/topology_file/spread_rows.h"
 #include "dataplane/runtime/control_threads.h"
@@ -51,10 +56,45 @@ absl::StatusOr<Source> ReadSource(const std::string& path) {
   absl::StatusOr<v1::Topology> topology = ReadTopology(source.text, source.file);
   if (!topology.ok()) return topology.status();
   source.topology = *std::move(topology);
-  const std::vector<int> isolated = dataplane::ReadMachineCpus().isolated;
-  source.spread_over =
-      SpreadRows(dataplane::CpusForWorkers(dataplane::UsableCpus(), isolated), &source.topology);
   return source;
+}
+
+// The process that serves at the Unix socket `path`; 0 if this machine has none.
+pid_t ServerAt(const std::string& path) {
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) return 0;
+  path.copy(address.sun_path, path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  const bool connected = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  const absl::StatusOr<Peer> server =
+      connected ? PeerOf(fd) : absl::UnavailableError("nobody serves there");
+  close(fd);
+  return server.ok() ? server->pid : 0;
+}
+
+// Gives the rows to the CPUs of the only data plane if the file has no placement. The CPUs are
+// those of its process, or those of this process if `bfly up` is going to start it.
+// InvalidArgument: it runs elsewhere.
+absl::Status Spread(const Fleet& fleet, Source& source) {
+  if (!source.topology.placement().empty() || source.topology.data_planes_size() != 1)
+    return absl::OkStatus();
+  const v1::DataPlane& plane = source.topology.data_planes(0);
+  const bool runs = !plane.address().empty() || fleet.Answers(plane.name());
+  const std::string socket =
+      plane.address().empty() ? fleet.files(plane.name()).socket() : SocketPath(plane.address());
+  const std::vector<int> cpus =
+      runs ? dataplane::CpusOfThreads(ServerAt(socket)) : dataplane::UsableCpus();
+  if (cpus.empty()) {
+    const std::string message = absl::StrCat("is missing, and data plane ", plane.name(),
+                                             ", whose CPUs bfly up does not know, runs at ",
+                                             plane.address().empty() ? socket : plane.address(),
+                                             " (which lcore runs which rows of which stages)");
+    return ToStatus(PlaceErrors(source.text, source.file, {{"placement", "", message}}));
+  }
+  const std::vector<int> isolated = dataplane::ReadMachineCpus().isolated;
+  source.spread_over = SpreadRows(dataplane::CpusForWorkers(cpus, isolated), &source.topology);
+  return absl::OkStatus();
 }
 
 // An error of the controller. Fields of the topology that it names get their file and line.
@@ -138,10 +178,11 @@ void Print(const Source& source, const v1::LoadResponse& loaded, const Fleet& fl
            (pid != 0 ? absl::StrCat("process ", pid) : "at " + plane.address()).c_str());
     if (!plane.memory().empty()) printf("    memory: %s\n", plane.memory().c_str());
     if (!plane.problem().empty()) printf("    %s\n", plane.problem().c_str());
-    for (const v1::WorkerStatus& worker : plane.workers())
-      printf("    lcore %u runs stages %s%s\n", worker.lcore(),
-             FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),
-             worker.rows().empty() ? "" : absl::StrCat(" of rows ", worker.rows()).c_str());
+    for (const v1::WorkerStatus& worker : plane.workers()) {
+      const std::string stages = StagesText(worker);
+      printf("    lcore %u %s\n", worker.lcore(),
+             stages.empty() ? "only polls ports" : ("runs " + stages).c_str());
+    }
   }
   PrintKept(loaded, resume);
   for (const v1::HostPort& port : source.topology.ports())
@@ -245,6 +286,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
                   common.run_dir, "`"),
         ", stop it with `bfly down`"));
   if (absl::Status fit = CheckStartOptions(options, topology, fleet, common); !fit.ok()) return fit;
+  if (absl::Status spread = Spread(fleet, *source); !spread.ok()) return spread;
   // Removes what a killed fabric left behind.
   if (!replace) fleet.Stop(/*keep_logs=*/false);
 

@@ -41,6 +41,7 @@ absl::StatusOr<std::string> DrawMark() {
   return mark + "\n";
 }
 
+// Empty: it cannot be read.
 std::string BootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -151,9 +152,10 @@ class Making {
 // Returns true if the end was there, so that the pair was removed.
 absl::StatusOr<bool> RemoveBy(const LinkEnd& end) {
   const absl::StatusOr<NetNamespace> where = NetNamespace::Open(end.where);
-  if (absl::IsPermissionDenied(where.status())) return where.status();
+  if (IsGone(where.status())) return false;
+  if (!where.ok()) return where.status();
   // Another namespace may have its name by now, or the number of its process.
-  if (!where.ok() || where->cookie() != end.cookie) return false;
+  if (where->cookie() != end.cookie) return false;
   absl::StatusOr<Interfaces> interfaces = Interfaces::Of(*where);
   if (!interfaces.ok()) return interfaces.status();
   const auto found = interfaces->Find(end.interface);
@@ -175,7 +177,8 @@ absl::StatusOr<bool> RemoveLink(const MadeLink& link, const LabRecord& record) {
   if (own_namespace) return RemoveBy(link.host);
   if (link.port.where.kind != NamespaceRef::Kind::kCaller) return false;
   const absl::StatusOr<NetNamespace> here = NetNamespace::Open({});
-  if (!here.ok() || here->cookie() == link.port.cookie) return false;
+  if (!here.ok()) return here.status();
+  if (here->cookie() == link.port.cookie) return false;
   return absl::FailedPreconditionError(
       absl::StrCat("interface ", link.port.interface,
                    " was made in another network namespace than this one; run `bfly lab down` "
@@ -192,6 +195,7 @@ absl::StatusOr<LabJournal> MakeLab(const LabPlan& plan, const std::string& run_d
   LabRecord record;
   record.name = plan.name;
   record.boot = BootId();
+  if (record.boot.empty()) return absl::InternalError("cannot read the number of this boot");
   record.mark = *mark;
   record.hosts = plan.hosts;
   absl::StatusOr<LabJournal> journal = LabJournal::Create(run_dir, record);
@@ -202,10 +206,15 @@ absl::StatusOr<LabJournal> MakeLab(const LabPlan& plan, const std::string& run_d
   return journal;
 }
 
+bool IsOfAnotherBoot(const LabRecord& record) {
+  const std::string now = BootId();
+  return !now.empty() && now != record.boot;
+}
+
 Removal RemoveLab(const LabRecord& record) {
   Removal removal;
   // Interfaces and the numbers of namespaces do not outlive a boot.
-  const bool same_boot = record.boot == BootId();
+  const bool same_boot = !IsOfAnotherBoot(record);
   for (auto link = record.links.rbegin(); same_boot && link != record.links.rend(); ++link) {
     const absl::StatusOr<bool> removed = RemoveLink(*link, record);
     if (!removed.ok()) removal.errors.emplace_back(removed.status().message());
@@ -230,8 +239,8 @@ absl::StatusOr<NetNamespace> NamespaceOf(const LabHost& host, const LabRecord& r
         return made.host.where == host.where && made.host.interface == host.interface;
       });
   absl::StatusOr<NetNamespace> there = NetNamespace::Open(host.where);
-  if (absl::IsPermissionDenied(there.status())) return there.status();
-  const bool same = link != record.links.end() && there.ok() && record.boot == BootId() &&
+  if (!there.ok() && !IsGone(there.status())) return there.status();
+  const bool same = link != record.links.end() && there.ok() && !IsOfAnotherBoot(record) &&
                     there->cookie() == link->host.cookie;
   if (same) return there;
   return absl::NotFoundError(
@@ -243,9 +252,11 @@ std::string StateOf(const LabHost& host, const LabRecord& record) {
   if (!host.has_namespace) return "";
   const absl::StatusOr<NetNamespace> there = NamespaceOf(host, record);
   if (absl::IsPermissionDenied(there.status())) return "not known without sudo";
-  if (!there.ok()) return "gone";
+  if (absl::IsNotFound(there.status())) return "gone";
+  if (!there.ok()) return "not known";
   const auto found = FindIn(*there, host.interface);
-  if (!found.ok() || !*found) return "gone";
+  if (!found.ok()) return "not known";
+  if (!*found) return "gone";
   return (*found)->up ? "up" : "down";
 }
 

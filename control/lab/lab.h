@@ -26,13 +26,16 @@ absl::StatusOr<LabJournal> MakeLab(
 struct Removal {
   int namespaces = 0;
   int links = 0;
-  std::vector<std::string> errors;  // things that are still there, with the reason
+  std::vector<std::string> errors;  // things that are, or may be, still there, with the reason
 };
+// Whether Linux was started again after the lab was made. Then nothing of it is there except, where
+// /run is on a disk, the files of its namespaces. False if that cannot be read.
+bool IsOfAnotherBoot(const LabRecord& record);
 // Removes what the record names, as far as it is still there and still the same thing.
 Removal RemoveLab(const LabRecord& record);
 
-// Whether a host that bfly lab up configures is as it was made: "up", "down", or "gone". Empty for
-// other kinds of hosts.
+// Whether a host that bfly lab up configures is as it was made: "up", "down", or "gone"; "not
+// known" or "not known without sudo" where that cannot be seen. Empty for other kinds of hosts.
 std::string StateOf(const LabHost& host, const LabRecord& record);
 
 // Opens the namespace of a host. NotFound: it has none, or another one has its name now.

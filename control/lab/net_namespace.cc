@@ -119,6 +119,10 @@ absl::Status NetNamespace::ReadCookie() {
   });
 }
 
+bool IsGone(const absl::Status& opened) {
+  return absl::IsNotFound(opened) || absl::IsInvalidArgument(opened);  // EINVAL of setns()
+}
+
 absl::Status PrepareNames() {
   if (mkdir(kNames, 0755) != 0 && errno != EEXIST) return Failed("cannot make /run/netns");
   return ShareNames();
@@ -177,7 +181,7 @@ absl::StatusOr<bool> RemoveName(const std::string& name, uint64_t cookie, const 
   bool removed = false;
   {
     const absl::StatusOr<NetNamespace> there = NetNamespace::Open(NamespaceRef::Named(name));
-    if (absl::IsPermissionDenied(there.status())) return there.status();
+    if (!there.ok() && !IsGone(there.status())) return there.status();
     if (there.ok() && there->cookie() == cookie) {
       if (umount2(path.c_str(), MNT_DETACH) != 0) return Failed("cannot unmount " + path);
       removed = true;

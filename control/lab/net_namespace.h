@@ -40,6 +40,10 @@ class NetNamespace {
   uint64_t cookie_ = 0;
 };
 
+// Whether Open() failed because nothing is there, or something that is not a namespace. After other
+// errors, such as too many open files, it is not known what is there.
+bool IsGone(const absl::Status& opened);
+
 // Called between any two effects; tests end the process there.
 using BetweenEffects = std::function<void()>;
 

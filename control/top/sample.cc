@@ -11,6 +11,7 @@
 #include "control/rates/counter_rates.h"
 #include "control/top/line.h"
 #include "control/top/link_rates.h"
+#include "control/top/stages_text.h"
 #include "control/topology_file/ranges.h"
 
 namespace bfly::control {
@@ -118,7 +119,9 @@ void AddWorkers(const Answers& now, const Answers* before, Sample& sample) {
       added.data_plane = Printable(plane.name());
       added.lcore = worker.lcore();
       added.stages = RangesOf(worker.stages());
-      added.rows = worker.rows().empty() ? "all" : Printable(worker.rows());
+      if (!worker.stages().empty())
+        added.rows = worker.rows().empty() ? "all" : Printable(worker.rows());
+      if (worker.placed_size() > 1) added.placed = StagesText(worker);
       added.cycles_per_hop = (grown.hops() > 0 ? grown : cost).cycles_per_hop();
       if (found != then.end() && seconds > 0) {
         added.frames_per_second = static_cast<double>(grown.frames()) / seconds;

@@ -63,7 +63,11 @@ struct StageSample {
 struct WorkerSample {
   std::string data_plane;
   uint32_t lcore = 0;
+  // `rows` are the rows of at least one stage, or "all". Both are empty if the worker only polls
+  // ports.
   std::string stages, rows;
+  // The stages with their rows, if these differ.
+  std::string placed;
   // The part of the time in passes that moved packets, and the part of polls that brought nothing;
   // nothing in the first sample.
   std::optional<double> busy, empty_polls;

@@ -57,6 +57,7 @@ Json WorkerJson(const WorkerSample& worker) {
        {{"packets", worker.ring}, {"peak", worker.ring_peak}, {"capacity", worker.ring_capacity}}},
       {"costs", Json::array()}};
   for (const v1::StageCost& cost : worker.costs) json["costs"].push_back(ToJson(cost));
+  if (!worker.placed.empty()) json["placed"] = worker.placed;
   if (worker.busy) json["busy"] = *worker.busy;
   if (worker.empty_polls) json["empty_polls"] = *worker.empty_polls;
   return json;

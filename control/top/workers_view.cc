@@ -14,10 +14,15 @@ namespace {
 
 constexpr uint32_t kRowsColumns = 9;
 
+std::string RowsCell(const WorkerSample& worker) {
+  if (worker.stages.empty()) return "-";
+  return worker.placed.empty() ? worker.rows : "differ";
+}
+
 // What the table has no room for.
 std::string More(const WorkerSample& worker) {
-  std::string text;
-  if (Width(worker.rows) > kRowsColumns) text = "rows " + worker.rows;
+  std::string text = worker.placed;
+  if (text.empty() && Width(worker.rows) > kRowsColumns) text = "rows " + worker.rows;
   const char* between = text.empty() ? "cycles a hop: " : "; cycles a hop: ";
   for (const v1::StageCost& cost : worker.costs) {
     absl::StrAppend(&text, between, "s", cost.first_stage());
@@ -67,9 +72,9 @@ ViewPage DrawWorkers(const Sample& sample, const ViewState& state, const Canvas&
     const std::optional<double> idle =
         worker->busy ? std::optional(1 - *worker->busy) : std::nullopt;
     page.rows.push_back(
-        {.line = table.Row({worker->data_plane, absl::StrCat(worker->lcore), worker->stages,
-                            worker->rows, Percent(worker->busy), Percent(idle),
-                            Count(worker->frames_per_second),
+        {.line = table.Row({worker->data_plane, absl::StrCat(worker->lcore),
+                            worker->stages.empty() ? "-" : worker->stages, RowsCell(*worker),
+                            Percent(worker->busy), Percent(idle), Count(worker->frames_per_second),
                             absl::StrFormat("%.1f", worker->cycles_per_hop),
                             timed ? Nanoseconds(1000 * worker->late.p99_us()) : "-",
                             timed ? Nanoseconds(1000 * worker->late.max_us()) : "-"}),

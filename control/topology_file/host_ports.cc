@@ -58,7 +58,9 @@ absl::StatusOr<IpPrefix> ParseIpPrefix(absl::string_view text) {
   const absl::string_view length = text.substr(slash + 1);
   const bool digits = !length.empty() && length.size() <= 3 &&
                       std::all_of(length.begin(), length.end(), absl::ascii_isdigit);
-  if (!digits || !absl::SimpleAtoi(length, &prefix.length)) return NoPrefix(text);
+  // libnl, which gives interfaces their addresses, would read "024" as an octal number.
+  const bool octal = length.size() > 1 && length[0] == '0';
+  if (!digits || octal || !absl::SimpleAtoi(length, &prefix.length)) return NoPrefix(text);
   if (prefix.length > prefix.bits()) {
     return absl::InvalidArgumentError(absl::StrCat("\"", Quotable(text), "\" has a prefix of ",
                                                    prefix.length, " bits (allowed: 0 to ",

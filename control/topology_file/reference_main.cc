@@ -88,6 +88,7 @@ constexpr char kTail[] = R"(## What else must hold
 
 - Every row of every stage is placed exactly once, and all rows of a stage on one data plane. A data plane runs
   at least one stage, and its stages follow one another. With several data planes a placement must be given.
+- A stage is cut into at most 1,024 blocks of rows; rows that follow one another on one lcore are one block.
 - Every boundary between stages of two data planes has exactly one trunk, whose `from` and `to` are the data
   planes on its two sides. There are no other trunks.
 - `passes: 2` needs `wrapped_butterfly` with all stages on one data plane.

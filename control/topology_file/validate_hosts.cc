@@ -2,6 +2,9 @@
 // Checks hosts: names, what belongs to which kind, interfaces, addresses and routes. Their rows and
 // devices are checked with the ports that follow from them.
 #include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -41,13 +44,23 @@ constexpr uint8_t kIpv4Loopback = 127;
 // Longer prefixes have no addresses of the network itself and of all its hosts (RFC 3021).
 constexpr int kLongestWithBroadcast = 30;
 
-// The first and the last address of an IPv4 prefix are those of the network and of all its hosts.
-bool IsFirstOrLast(const IpPrefix& address) {
-  if (address.length > kLongestWithBroadcast) return false;
+uint32_t NumberOfIpv4(const IpPrefix& address) {
   uint32_t number = 0;
   for (int i = 0; i < 4; ++i) number = number << 8 | address.bytes[i];
+  return number;
+}
+
+// The last address of an IPv4 prefix is that of all its hosts.
+bool IsBroadcast(const IpPrefix& address) {
+  if (address.family != AF_INET || address.length > kLongestWithBroadcast) return false;
   const uint32_t host_bits = UINT32_MAX >> address.length;
-  return (number & host_bits) == 0 || (number & host_bits) == host_bits;
+  return (NumberOfIpv4(address) & host_bits) == host_bits;
+}
+
+// The first address of an IPv4 prefix is that of the network.
+bool IsFirstOrLast(const IpPrefix& address) {
+  if (address.length > kLongestWithBroadcast) return false;
+  return (NumberOfIpv4(address) & UINT32_MAX >> address.length) == 0 || IsBroadcast(address);
 }
 
 // An address that a host may have.
@@ -61,6 +74,18 @@ bool IsHostAddress(const IpPrefix& address) {
   const bool unspecified = address == special;
   special.bytes.back() = 1;  // ::1, the loopback address
   return address.bytes[0] != 0xff && !unspecified && address != special;
+}
+
+// What a route leads to: family, bytes and length of the prefix.
+using Destination = std::tuple<int, std::array<uint8_t, 16>, int>;
+
+// The prefix of an address.
+Destination DestinationOf(const IpPrefix& prefix) {
+  std::array<uint8_t, 16> bytes = prefix.bytes;
+  for (int bit = prefix.length; bit < prefix.bits(); ++bit) {
+    bytes[bit / 8] &= static_cast<uint8_t>(~(0x80 >> bit % 8));
+  }
+  return {prefix.family, bytes, prefix.length};
 }
 
 class HostCheck {
@@ -233,8 +258,7 @@ class HostCheck {
       return;
     }
     if (!block_) return;
-    const uint32_t number = uint32_t{address.bytes[0]} << 24 | uint32_t{address.bytes[1]} << 16 |
-                            uint32_t{address.bytes[2]} << 8 | uint32_t{address.bytes[3]};
+    const uint32_t number = NumberOfIpv4(address);
     const uint32_t row = number - block_->base;
     const auto rows = ParseRanges(host.rows());
     if (number < block_->base || row >= context_.network->rows() || !rows.ok()) return;
@@ -255,9 +279,23 @@ class HostCheck {
           "routes", absl::StrCat(host.routes_size()),
           absl::StrCat(host.routes_size(), " routes (allowed: at most ", kMostRoutes, ")"));
     }
+    destinations_.clear();
+    for (const IpPrefix& own : addresses) {
+      if (own.family != AF_INET || own.length == own.bits()) continue;
+      destinations_.emplace(DestinationOf(own),
+                            "is the prefix of an address of the host, and Linux makes the route to "
+                            "it by itself; leave this one out");
+    }
     for (int i = 0; i < host.routes_size(); ++i) {
       CheckRoute(absl::StrCat("routes[", i, "]."), host.routes(i), addresses);
     }
+  }
+
+  // Linux has one route to a prefix.
+  void CheckDestination(const std::string& field, const std::string& text, const IpPrefix& to) {
+    const auto [first, fresh] = destinations_.emplace(
+        DestinationOf(to), absl::StrCat("is the destination of ", at_, field, " already"));
+    if (!fresh) Report(field, text, absl::StrCat(Quoted(text), " ", first->second));
   }
 
   void CheckRoute(const std::string& at, const v1::HostRoute& route,
@@ -276,6 +314,8 @@ class HostCheck {
     if (route.to() == "default") {
       if (route.via().empty()) {
         Report(at + "via", "", "is missing, a default route needs it (for example 10.77.0.254)");
+      } else if (via) {
+        to = IpPrefix{.family = via->family};
       }
     } else if (!route.to().empty()) {
       const absl::StatusOr<IpPrefix> parsed = ParseIpPrefix(route.to());
@@ -290,14 +330,27 @@ class HostCheck {
         to = *parsed;
       }
     }
+    if (to) CheckDestination(at + "to", route.to(), *to);
     if (!via) return;
     if (to && to->family != via->family) {
       return Report(at + "via", route.via(),
                     absl::StrCat(Quoted(route.via()), " and ", Quoted(route.to()),
                                  " are not of one version of IP"));
     }
-    const bool near = std::any_of(addresses.begin(), addresses.end(),
-                                  [&](const IpPrefix& own) { return own.Contains(*via); });
+    bool near = false;
+    for (const IpPrefix& own : addresses) {
+      if (!own.Contains(*via)) continue;
+      near = true;
+      IpPrefix hop = *via;
+      hop.length = own.length;
+      if (IsBroadcast(hop) || (own.family == AF_INET6 && hop == own)) {
+        return Report(at + "via", route.via(),
+                      absl::StrCat(Quoted(route.via()),
+                                   own.family == AF_INET ? " is the broadcast address of its prefix"
+                                                         : " is an address of the host itself",
+                                   ", so it cannot be a next hop"));
+      }
+    }
     if (near) return;
     Report(at + "via", route.via(),
            absl::StrCat(Quoted(route.via()),
@@ -313,6 +366,8 @@ class HostCheck {
   std::map<std::string, std::string> names_;
   std::map<std::pair<int, std::string>, std::string> addresses_;
   std::map<std::pair<uint32_t, std::string>, std::string> container_interfaces_;
+  // Of one host: what is wrong with another route there.
+  std::map<Destination, std::string> destinations_;
 };
 
 }  // namespace

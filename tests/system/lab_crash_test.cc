@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -224,6 +225,40 @@ TEST_F(LabCrash, WhatOthersMadeOfTheSameNameStays) {
   ASSERT_FALSE(MakeLab(plan_, run_dir_).ok());
   Remove();
   EXPECT_EQ(Names(), (std::set<std::string>{"crash-fabric"}));
+}
+
+TEST_F(LabCrash, WhatCannotBeLookedAtIsNotForgotten) {
+  ASSERT_FALSE(MakeAndDie(1000));
+  const auto record = LabJournal::Read(run_dir_);
+  ASSERT_TRUE(record.ok());
+  const LabHost host{.name = "a",
+                     .kind = "namespace",
+                     .rows = "0",
+                     .has_namespace = true,
+                     .where = NamespaceRef::Named("crash-a"),
+                     .interface = "eth0",
+                     .port = "bf0",
+                     .addresses = {}};
+  ASSERT_EQ(StateOf(host, *record), "up");
+  const int next = dup(STDIN_FILENO);
+  close(next);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // No file more, and one more, which is the namespace but no socket in it.
+  for (const int more : {0, 1}) {
+    rlimit few = before;
+    few.rlim_cur = next + more;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const Removal removal = RemoveLab(*record);
+    const std::string state = StateOf(host, *record);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_THAT(removal.errors, testing::SizeIs(2 + 2)) << "two links and two namespaces";
+    EXPECT_EQ(removal.namespaces + removal.links, 0);
+    EXPECT_EQ(state, "not known");
+  }
+  EXPECT_EQ(Names(), (std::set<std::string>{"crash-a", "crash-fabric"}));
+  Remove();
+  NothingIsLeft();
 }
 
 TEST_F(LabCrash, AnInterfaceOfTheSameNameAndAddressesStays) {

@@ -7,77 +7,16 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 import unittest
 
-from command_line import BFLY, LCORES, CommandLineTest, alive
-from lab import PATIENCE, require_root, run, wait_until
+from command_line import BFLY, LCORES, alive
+from lab import BUILD, PATIENCE, run, wait_until
+from lab_case import FOUR, HOSTS, LabCase, in_a_machine_of_its_own, machine
 
-HOSTS = 4
 NOBODY = 65534
-# Line 6 is the first host.
-FOUR = f"""name: four
-network: {{kind: two_fold_butterfly, rows: 16, seed: 1}}
-placement: [{{stages: 0-3, lcore: {LCORES[0]}}}, {{stages: 4-7, lcore: {LCORES[-1]}}}]
-data_planes: [{{name: dp0, memory_mb: 256}}]
-hosts:
-""" + "".join(f"  - {{name: h{i}, rows: {5 * i}, addresses: 10.77.0.{i + 1}/24}}\n" for i in range(HOSTS))
 
 
-def machine():
-    """What a lab could leave behind: names of namespaces, and interfaces, addresses and routes outside of them."""
-    return {"names": sorted(path.name for path in pathlib.Path("/run/netns").iterdir()),
-            "links": run("ip", "-o", "link"), "addresses": run("ip", "-o", "addr"),
-            "routes": run("ip", "route", "show", "table", "all"),
-            "mounts": [line for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()
-                       if "/run/netns/" in line]}
-
-
-class LabUpTest(CommandLineTest):
-    def setUp(self):
-        self.before = machine()
-        super().setUp()
-        self.name = f"labtest{os.getpid()}"
-        self.four = self.write("four.yaml", FOUR)
-        self.addCleanup(self.bfly, "lab", "down", check=False)
-        self.foreign = []
-        self.addCleanup(lambda: [run("ip", "netns", "del", name, check=False) for name in self.foreign])
-
-    def foreign_namespace(self, name):
-        run("ip", "netns", "add", name)
-        self.foreign.append(name)
-        return name
-
-    def up(self, file, *words, check=True):
-        return self.bfly("lab", "up", file, "--name", self.name, *words, check=check)
-
-    def execute(self, host, *words):
-        return subprocess.run([BFLY, "lab", "exec", host, "--run-dir", self.run_dir, "--", *map(str, words)],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
-
-    def ping(self, source, address):
-        """The first echo waits for ARP, and a busy machine may lose one."""
-        wait_until(lambda: self.execute(source, "ping", "-c", 1, "-W", 2, address).returncode == 0,
-                   f"{source} reaches {address}")
-
-    def is_as_before(self):
-        self.assertEqual(machine(), self.before)
-        left = []
-        for process in pathlib.Path("/proc").iterdir():
-            try:
-                command = (process / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if str(self.run_dir).encode() in command:
-                left.append(command)
-        self.assertEqual(left, [])
-        self.assertFalse((self.run_dir / "lab.journal").exists())
-
-    def down(self):
-        done = self.bfly("lab", "down")
-        self.is_as_before()
-        return done.stdout
-
+class LabUpTest(LabCase):
     def test_what_was_set_up_is_there_again_after_down_and_up(self):
         self.up(self.four)
         self.bfly("circuit", "setup", 0, 5)
@@ -135,6 +74,14 @@ class LabUpTest(CommandLineTest):
             done = self.execute(*words)
             self.assertEqual(done.returncode, code)
             self.assertRegex(done.stderr, said)
+        # The command has the words that were typed, and wrong usage has no code of a command.
+        words = ("[a,b]", "[]", "[[ -e /x ]]", "", "\x01[", "{}")
+        self.assertEqual(self.execute("h2", "printf", "%s\\n", *words).stdout, "".join(f"{word}\n" for word in words))
+        self.assertEqual(self.execute("h2", "sh", "-c", "[ 1 = 2 ]").returncode, 1)
+        self.assertEqual(self.bfly("lab", "exec", "h2", "echo", "[a,b]").stdout, "[a,b]\n")
+        for wrong, said in ((("h2",), "command is required"), (("h2", "--jsno"), "has no option --jsno")):
+            done = self.bfly("lab", "exec", *wrong, check=False)
+            self.assertEqual((done.returncode, said in done.stderr), (125, True), done.stderr)
         # `bfly down` takes the fabric alone; the hosts stay until `bfly lab down`.
         self.bfly("down")
         self.assertEqual(self.execute("h2", "true").returncode, 0)
@@ -259,6 +206,39 @@ class LabUpTest(CommandLineTest):
         interfaces = pathlib.Path("/proc", str(container.pid), "net/dev").read_text()
         self.assertNotIn("eth0", interfaces)
 
+    def daemon(self, program, name, *words):
+        """One that somebody else started, such as a unit."""
+        process = subprocess.Popen([BUILD / program, "--run-dir", self.run_dir, *words], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until((self.run_dir / f"{name}.sock").exists, f"{name} serves")
+
+    def test_a_fabric_in_daemons_of_somebody_else_is_unloaded_and_they_run_on(self):
+        self.run_dir.mkdir()
+        self.daemon("bfly-controller", "controller")
+        self.daemon("bfly-dataplane", "dp0", "--name", "dp0")
+        # This data plane cannot be in a namespace that is made later.
+        self.refused(FOUR, f"data plane dp0 in {self.run_dir} runs already, so it is not in network namespace {self.name}-fabric")
+        run("ip", "link", "add", "there0", "type", "veth", "peer", "name", "there1")
+        self.addCleanup(run, "ip", "link", "del", "there0")
+        run("ip", "link", "set", "there0", "up")
+        here = self.write("here.yaml", FOUR.split("hosts:")[0] + """hosts:
+  - {name: own, rows: 0, addresses: 10.77.0.1/24}
+  - {name: there, rows: 1, kind: interface, port_interface: there0}
+""")
+        for ended in (False, True):
+            self.up(here)
+            self.assertTrue(self.json("lab", "status")["fabric_runs"])
+            if ended:
+                self.bfly("down")
+            told = self.json("lab", "down")
+            # By hand: host "own" has a namespace and a pair of interfaces.
+            self.assertEqual(("conservation" in told["account"], told["namespaces"], told["links"]), (not ended, 1, 1))
+            self.assertFalse(self.json("status").get("loaded", False))
+            self.assertEqual(machine()["names"], self.before["names"])
+            self.assertNotIn("bf0", run("ip", "link"))
+
     # -- what it refuses ---------------------------------------------------------------------------
 
     def refused(self, text, *said):
@@ -295,6 +275,8 @@ class LabUpTest(CommandLineTest):
                      "wrong.yaml:10: hosts[4].pid: cannot open the network namespace of process 4194304")
         self.refused(FOUR + f"  - {{name: h4, rows: 4, kind: container, pid: {os.getpid()}}}\n",
                      "has no network namespace of its own")
+        self.refused(FOUR + "  - {name: h4, rows: 4, addresses: 10.77.0.9/24, routes: [{to: 10.77.0.0/24}]}\n",
+                     'wrong.yaml:10: hosts[4].routes[0].to: "10.77.0.0/24" is the prefix of an address of the host')
         done = self.bfly("lab", "up", self.four, "--name", "a/b", check=False)
         self.assertIn('"a/b" is not the name of a lab', done.stderr)
         # The data plane finds out that the machine does not have this CPU.
@@ -349,26 +331,32 @@ class LabUpTest(CommandLineTest):
         run("ip", "netns", "del", name)
         self.is_as_before()
 
+    def test_after_a_reboot_it_is_made_anew(self):
+        self.up(self.four)
+        self.bfly("circuit", "setup", 0, 5)
+        # As a loss of power leaves a run directory on a disk.
+        for pid in self.pids():
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda pid=pid: not alive(pid), "it is dead")
+        for name in set(machine()["names"]) - set(self.before["names"]):
+            run("ip", "netns", "del", name)
+        journal = self.run_dir / "lab.journal"
+        head, others = journal.read_text().split("\n", 1)
+        journal.write_text(json.dumps({**json.loads(head), "boot": "00000000-0000-0000-0000-000000000000"}) + "\n" + others)
+        self.assertIn("resumed: ", self.up(self.four, "--resume").stdout)
+        self.ping("h0", "10.77.0.2")
+        self.down()
+
     def test_in_the_foreground_it_ends_with_a_signal(self):
         for number in (signal.SIGINT, signal.SIGHUP):
             process = self.start("--foreground")
             wait_until(lambda: self.lines() >= 11 or process.poll() is not None, "the lab is up")
+            self.assertIn("one with --foreground stays there until Ctrl-C or SIGTERM", self.bfly("lab", "down", check=False).stderr)
             process.send_signal(number)
             said, _ = process.communicate(timeout=PATIENCE)
             self.assertEqual(process.returncode, 0, said)
             self.assertIn("5 network namespaces, 4 pairs of interfaces", said)
             self.is_as_before()
-
-
-def in_a_machine_of_its_own():
-    """Other tests make and remove namespaces meanwhile: this one sees only what it makes itself."""
-    if os.environ.get("BFLY_LAB_TEST") != "inside":
-        require_root()
-        os.environ["BFLY_LAB_TEST"] = "inside"
-        os.execvp("unshare", ["unshare", "--net", "--mount", "--propagation", "private", sys.executable, *sys.argv])
-    pathlib.Path("/run/netns").mkdir(exist_ok=True)
-    run("mount", "-t", "tmpfs", "lab-test", "/run/netns")
-    run("ip", "link", "set", "lo", "up")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package against real daemons: what it does is seen by `bfly`, and what is wrong comes as bfly.Error."""
 import concurrent.futures
+import contextlib
 import csv
 import numbers
 import os
@@ -74,7 +75,10 @@ class PythonClientTest(CommandLineTest):
                 ("fanciness", lambda: fabric.programs.run("greedy", fanciness=1)), ("kinds", lambda: fabric.events(kinds=["linksss"])),
                 ("severity", lambda: fabric.events(severity="loud")), ("since", lambda: fabric.events(since=-1)),
                 ("pictures", lambda: fabric.telemetry.subscribe(pictures=0)), ("every", lambda: fabric.telemetry.subscribe(float("nan"))),
-                ("every", lambda: fabric.telemetry.subscribe(-1)), ("election_id", fabric.primary(-1).__enter__)):
+                ("every", lambda: fabric.telemetry.subscribe(-1)), ("election_id", fabric.primary(-1).__enter__),
+                # What the process or the destination does not take, the command line refuses too.
+                ("duty", lambda: bfly.source(process="poisson", duty=0.3)), ("p", lambda: bfly.source(to="bitrev", p=0.9)),
+                ("hotspots", lambda: bfly.source(hotspots=[3])), ("weights", lambda: bfly.source(to="uniform", weights=[2]))):
             with self.subTest(field=field), self.assertRaises(ValueError) as caught:
                 call()
             self.assertIsInstance(caught.exception, bfly.ArgumentError)
@@ -114,6 +118,7 @@ class PythonClientTest(CommandLineTest):
         numbers.Integral.register(Three)
         made = bfly.source("0", to=Three())
         self.assertEqual((made.destination, made.row), (made.ROW, 3))
+        self.assertEqual(bfly.release(Three()).id, 3)
 
     def test_circuits(self):
         self.bfly("up", self.file)
@@ -241,6 +246,21 @@ class PythonClientTest(CommandLineTest):
                 for name in ("begun", "log"):
                     (self.directory / name).unlink()
 
+    def test_options_that_lead_elsewhere_are_refused_before_anything_runs(self):
+        with unittest.mock.patch("subprocess.Popen", side_effect=AssertionError("bfly was begun")):
+            for bring_up in (bfly.up, bfly.lab):
+                for words in (("--run-dir", "/elsewhere"), ("--run-dir=/elsewhere",), ("--controller", "unix:/a"), ("--foreground",)):
+                    self.refused("INVALID_ARGUMENT", "options", bring_up, "F", "--resume", *words)
+
+    def test_a_request_that_was_sent_in_a_role_can_be_sent_again(self):
+        self.bfly("up", self.file)
+        fabric, wishes = self.connect(), [bfly.set_up(0, 5)]
+        for role in (7, None, 8):
+            with fabric.primary(role) if role else contextlib.nullcontext():
+                circuit, = fabric.circuits.stream(wishes)
+                self.assertEqual((circuit.output, wishes[0].election_id), (5, 0))
+                fabric.circuits.release(circuit)
+
     def test_the_primary_role(self):
         self.bfly("up", self.file)
         mine, other = self.connect(), self.connect()
@@ -360,8 +380,12 @@ class PythonClientTest(CommandLineTest):
         torn.mkdir()
         (torn / "results.json").write_text((out / "results.json").read_text()[:100])
         self.assertIn("results.json is damaged", self.refused("DATA_LOSS", "", bfly.Experiment, torn).message)
+        self.refused("FAILED_PRECONDITION", "", bfly.Experiment, torn / "results.json")
         with self.with_bfly_in_the_path():
             self.refused("UNKNOWN", "", bfly.measure, "no-such-file.yaml", torn)
+            self.refused("UNKNOWN", "", bfly.measure, "no-such-file.yaml", torn / "results.json")
+        (torn / "results.json").write_text("[]")
+        self.refused("DATA_LOSS", "", bfly.Experiment, torn)
         # Python says by None that a module is not there.
         with unittest.mock.patch.dict(sys.modules, pandas=None):
             self.assertIn("python3-pandas", self.refused("FAILED_PRECONDITION", "", run.results).message)

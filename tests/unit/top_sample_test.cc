@@ -5,6 +5,7 @@
 #include "control/top/link_rates.h"
 #include "control/top/sample.h"
 #include "control/top/sample_json.h"
+#include "control/top/stages_text.h"
 #include "tests/unit/top_fixture.h"
 
 namespace bfly::control {
@@ -158,6 +159,30 @@ TEST(TopSample, AWorkerIsBusyForItsCyclesOverTheClocks) {
   EXPECT_THAT(sample.workers[0].cycles_per_hop, DoubleEq(5));
   EXPECT_THAT(sample.workers[0].hops_per_second, DoubleEq(50));
   EXPECT_THAT(*sample.workers[0].empty_polls, DoubleEq(0.25));
+}
+
+TEST(TopSample, StagesOfAWorkerAreToldWithTheirRowsIfTheseDiffer) {
+  Answers now = TopAnswers(16, 4, 10);
+  v1::WorkerStatus& worker = AddTopWorker(now, 0, 0);
+  const auto place = [&worker](const char* stages, const char* rows) {
+    v1::PlacedStages& placed = *worker.add_placed();
+    placed.set_stages(stages);
+    placed.set_rows(rows);
+  };
+  EXPECT_EQ(StagesText(worker), "stages 0-2") << "as a data plane of an older version tells them";
+  worker.set_rows("0-7");
+  place("0-1", "0-7");
+  EXPECT_EQ(StagesText(worker), "stages 0-1 of rows 0-7");
+  EXPECT_EQ(MakeSample(now, nullptr, {}).workers[0].rows, "0-7");
+  EXPECT_EQ(MakeSample(now, nullptr, {}).workers[0].placed, "");
+  place("2", "");
+  worker.clear_rows();
+  EXPECT_EQ(StagesText(worker), "stages 0-1 of rows 0-7, stages 2");
+  EXPECT_EQ(MakeSample(now, nullptr, {}).workers[0].placed, "stages 0-1 of rows 0-7, stages 2");
+  worker.clear_stages();
+  worker.clear_placed();
+  EXPECT_EQ(StagesText(worker), "");
+  EXPECT_EQ(MakeSample(now, nullptr, {}).workers[0].rows, "") << "it only polls ports";
 }
 
 TEST(TopSample, AWorkerThatWasStartedAnewCountsFromZero) {

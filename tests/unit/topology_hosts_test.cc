@@ -11,6 +11,7 @@
 namespace bfly::control {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -133,6 +134,11 @@ TEST(TopologyHosts, AddressesAreOfOneHost) {
     EXPECT_THAT(HostError("name: a, rows: 3, addresses: \"" + wrong + "\""),
                 HasSubstr("\"" + wrong + "\" is not an address"));
   }
+  // What makes the addresses would take these lengths for octal numbers: 20, 0, 0, 52.
+  for (const std::string octal : {"10.0.0.1/024", "10.0.0.1/00", "10.0.0.1/08", "fd00::1/064"}) {
+    EXPECT_THAT(HostError("name: a, rows: 3, addresses: \"" + octal + "\""),
+                HasSubstr("\"" + octal + "\" is not an address"));
+  }
   EXPECT_THAT(HostError("name: a, rows: 3, addresses: 10.0.0.1/33"),
               EndsWith("has a prefix of 33 bits (allowed: 0 to 32)"));
   for (const std::string wrong :
@@ -180,6 +186,44 @@ TEST(TopologyHosts, RoutesCanBeUsed) {
               HasSubstr("are not of one version of IP"));
   EXPECT_THAT(HostError(host + "[{to: 10.1.0.0/16, via: 10.0.0.9/24}]"),
               HasSubstr("is not the address of a next hop"));
+}
+
+// What Linux 6.18 answers to `ip route add`: "File exists", "Nexthop has invalid gateway", "Gateway
+// can not be a local address".
+TEST(TopologyHosts, RoutesThatLinuxRefusesAreErrors) {
+  const std::string host =
+      "name: a, rows: 3, addresses: [10.0.0.1/24, 10.4.0.1/30, 10.5.0.8/31, 10.6.0.1/32, "
+      "\"fd00::1/64\"], routes: ";
+  for (const std::string own : {"10.0.0.0/24", "10.4.0.0/30", "10.5.0.8/31"}) {
+    EXPECT_THAT(HostError(host + "[{to: " + own + ", via: 10.0.0.9}]"),
+                HasSubstr("a:5: hosts[0].routes[0].to: \"" + own +
+                          "\" is the prefix of an address of the host"));
+  }
+  const std::pair<std::string, std::string> twice[] = {
+      {"{to: default, via: 10.0.0.8}", "{to: 0.0.0.0/0, via: 10.0.0.9}"},
+      {"{to: \"::/0\", via: \"fd00::8\"}", "{to: default, via: \"fd00::9\"}"},
+      {"{to: 10.1.0.0/16}", "{to: 10.1.0.0/16, via: 10.0.0.9}"},
+      {"{to: \"fd01:0::/64\"}", "{to: \"fd01::/64\"}"}};
+  for (const auto& [one, other] : twice) {
+    EXPECT_THAT(HostError(host + "[" + one + ", " + other + "]"),
+                AllOf(HasSubstr("a:5: hosts[0].routes[1].to: "),
+                      EndsWith(" is the destination of hosts[0].routes[0].to already")));
+  }
+  for (const std::string broadcast : {"10.0.0.255", "10.4.0.3"}) {
+    EXPECT_THAT(HostError(host + "[{to: default, via: " + broadcast + "}]"),
+                HasSubstr("a:5: hosts[0].routes[0].via: \"" + broadcast +
+                          "\" is the broadcast address of its prefix"));
+  }
+  EXPECT_THAT(HostError(host + "[{to: default, via: \"fd00::1\"}]"),
+              HasSubstr("hosts[0].routes[0].via: \"fd00::1\" is an address of the host itself"));
+  // Linux takes these.
+  EXPECT_THAT(
+      HostErrors(
+          "  - {" + host +
+          "[{to: default, via: 10.0.0.0}, {to: default, via: \"fd00::\"}, {to: 10.6.0.1/32}, "
+          "{to: \"fd00::/64\"}, {to: 10.1.0.0/16}, {to: 10.1.0.0/17, via: 10.5.0.9}]}\n"
+          "  - {name: b, rows: 4, addresses: 10.0.0.2/24, routes: [{to: 10.1.0.0/16}]}\n"),
+      IsEmpty());
 }
 
 TEST(TopologyHosts, FramesFitTheFabric) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits: reserved paths from an input row to an output row."""
 import itertools
+import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Union
 
@@ -22,7 +23,7 @@ def _refs(links: Iterable[Link]) -> list[pb.LinkRef]:
 
 
 def _id(circuit: pb.Circuit | int) -> int:
-    return circuit if isinstance(circuit, int) else circuit.id
+    return int(circuit) if isinstance(circuit, (int, numbers.Integral)) else circuit.id  # Integral: such as numpy's
 
 
 def _outcome(result: pb.CircuitResult) -> pb.Circuit | Error:
@@ -118,7 +119,7 @@ class Circuits:
         return Stream(self._session.address, self._stub.Stream(messages()), answers, failures=failures)
 
     def _operation(self, request: Operation) -> pb.CircuitOperation:
-        self._session.with_election_id(request)
+        request = self._session.with_election_id(request)
         if isinstance(request, pb.SetUpRequest):
             return pb.CircuitOperation(set_up=request)
         if isinstance(request, pb.ReleaseRequest):

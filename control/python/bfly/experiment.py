@@ -33,8 +33,12 @@ class Experiment:
             self.summary: dict[str, Any] = json.loads((self.folder / "results.json").read_text())
         except FileNotFoundError:
             raise Error(grpc.StatusCode.NOT_FOUND, f"{self.folder} has no results.json; bfly measure writes it") from None
+        except OSError as why:
+            raise Error(grpc.StatusCode.FAILED_PRECONDITION, f"cannot read {self.folder}/results.json: {why.strerror}") from None
         except ValueError as why:
             raise Error(grpc.StatusCode.DATA_LOSS, f"{self.folder}/results.json is damaged ({why}); bfly measure writes it again") from None
+        if not isinstance(self.summary, dict) or "measured" not in self.summary or not isinstance(self.summary.get("verdicts"), dict):
+            raise Error(grpc.StatusCode.DATA_LOSS, f"{self.folder}/results.json is not what bfly measure writes; it writes it again")
 
     @property
     def verdicts(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from .circuits import Circuits
 from .events import Events
 from .faults import Links, Nodes
 from .ports import Ports
-from .program import brought_up, take_down
+from .program import brought_up, checked_options, take_down
 from .programs import Programs
 from .role import Role
 from .schedules import Schedules
@@ -109,8 +109,12 @@ def connect(address: str | None = None, *, run_dir: str | os.PathLike[str] | Non
 
 
 def up(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[str] | None = None) -> Fabric:
-    """Starts a fabric by `bfly up FILE OPTIONS` and connects to it. close(), or the end of a `with` block, is `bfly down`."""
+    """Starts a fabric by `bfly up FILE OPTIONS` and connects to it. close(), or the end of a `with` block, is `bfly down`.
+
+    --run-dir is given as run_dir; --controller and --foreground are not taken.
+    """
     where = [] if run_dir is None else ["--run-dir", str(run_dir)]
-    fabric = brought_up(("up", str(file), *options, *where), ("down", *where), lambda: connect(run_dir=run_directory(run_dir)))
+    fabric = brought_up(("up", str(file), *checked_options(options), *where), ("down", *where),
+                        lambda: connect(run_dir=run_directory(run_dir)))
     fabric.at_the_end = lambda: take_down("down", *where)
     return fabric

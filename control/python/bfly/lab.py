@@ -6,7 +6,7 @@ import grpc
 
 from .errors import CommandError, Error
 from .fabric import Fabric, connect, run_directory
-from .program import brought_up, ended, take_down
+from .program import brought_up, checked_options, ended, take_down
 
 
 def _place_of(run_dir: str | os.PathLike[str] | None) -> list[str]:
@@ -48,9 +48,9 @@ class Lab:
 
 
 def lab(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[str] | None = None) -> Lab:
-    """Makes the hosts of a topology file and starts its fabric, by `bfly lab up FILE OPTIONS`."""
+    """Makes the hosts of a topology file and starts its fabric, by `bfly lab up FILE OPTIONS`; which of them, as for up()."""
     down = ("lab", "down", *_place_of(run_dir))
-    fabric = brought_up(("lab", "up", str(file), *options, *_place_of(run_dir)), down,
+    fabric = brought_up(("lab", "up", str(file), *checked_options(options), *_place_of(run_dir)), down,
                         lambda: connect(run_dir=run_directory(run_dir)))
     fabric.at_the_end = lambda: take_down(*down)
     return Lab(fabric, run_dir)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import grpc
 
-from .errors import Error
+from .errors import ArgumentError, Error
 
 T = TypeVar("T")
 
@@ -70,6 +70,20 @@ def run(*words: str) -> str:
 def take_down(*words: str) -> None:
     """`bfly WORDS`, which takes something down: an interrupt waits until it is through. Raises Error."""
     _Bfly(words, None).output()
+
+
+# Options of `bfly up` and `bfly lab up` with which they would run elsewhere than where it is connected and taken down, or not end.
+_NO_OPTIONS = {"--run-dir": "give it as run_dir=", "--controller": "give the directory of the controller as run_dir=",
+               "--foreground": "a `with` block takes down what it brought up"}
+
+
+def checked_options(options: Sequence[str]) -> Sequence[str]:
+    """The options of a caller for something that is brought up. Raises ArgumentError for those that only the command line has."""
+    for word in options:
+        name = str(word).split("=", 1)[0]
+        if name in _NO_OPTIONS:
+            raise ArgumentError("options", f"{name} is not taken here; {_NO_OPTIONS[name]}")
+    return options
 
 
 def brought_up(up: Sequence[str], down: Sequence[str], connect: Callable[[], T]) -> T:

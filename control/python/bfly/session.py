@@ -105,10 +105,13 @@ class Session:
         self.channel = _channel(address)
 
     def with_election_id(self, request: Any) -> Any:
-        """The same request, with the id of the role that is held if it takes one and has none."""
-        if self.election_id and "election_id" in request.DESCRIPTOR.fields_by_name and not request.election_id:
-            request.election_id = self.election_id
-        return request
+        """The request, or if it takes an id and has none, a copy with the id of the role that is held: the caller may send it again."""
+        if not self.election_id or "election_id" not in request.DESCRIPTOR.fields_by_name or request.election_id:
+            return request
+        sent = type(request)()
+        sent.CopyFrom(request)
+        sent.election_id = self.election_id
+        return sent
 
     def call(self, method: Callable[..., Any], request: Any, timeout: float | None = None) -> Any:
         """The answer of a method of a stub. Raises Error."""
