@@ -47,6 +47,7 @@ Finding CheckPciDrivers(const Machine& machine);
 Finding CheckPciCards(const Machine& machine);
 Finding CheckCapabilities(const Machine& machine);
 Finding CheckRunDirectory(const Machine& machine);
+Finding CheckStateDirectory(const Machine& machine);
 Finding CheckVersions(const Machine& machine);
 
 // All of them, in the order in which they are told.

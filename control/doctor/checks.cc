@@ -21,6 +21,7 @@ const std::vector<Check>& Checks() {
       {"PCI cards", CheckPciCards},
       {"capabilities", CheckCapabilities},
       {"run directory", CheckRunDirectory},
+      {"state directory", CheckStateDirectory},
       {"versions", CheckVersions},
   };
   return *kChecks;

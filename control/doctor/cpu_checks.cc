@@ -106,7 +106,7 @@ Finding CheckNuma(const Machine& machine) {
   }
   if (nodes.size() < 2) return {Fitness::kOk, "one node"};
   const std::string found = absl::StrJoin(nodes, "; ");
-  if (bare.empty() || machine.HugepageMb() == 0) return {Fitness::kOk, found};
+  if (bare.empty() || machine.MostHugepages().reserved == 0) return {Fitness::kOk, found};
   return {Fitness::kSlower, absl::StrCat(found, "; no hugepages on ", absl::StrJoin(bare, ", ")),
           absl::StrCat("echo 512 > ", kNodes, "/", bare.front(),
                        "/hugepages/hugepages-2048kB/nr_hugepages")};

@@ -101,19 +101,30 @@ std::vector<int> Machine::UsableCpus() const {
   return dataplane::OnlyIsolatedAreMissing(mine, machine) ? machine.online : mine;
 }
 
-uint64_t Machine::HugepageMb(const char* count) const {
+std::vector<HugepagesOfSize> Machine::HugepageSizes() const {
   constexpr char kFolder[] = "/sys/kernel/mm/hugepages";
-  uint64_t kib = 0;
+  std::vector<HugepagesOfSize> sizes;
   for (const std::string& name : Names(kFolder)) {
-    uint64_t size = 0;
+    HugepagesOfSize size;
     absl::string_view text = name;
     if (!absl::ConsumePrefix(&text, "hugepages-") || !absl::ConsumeSuffix(&text, "kB") ||
-        !absl::SimpleAtoi(text, &size)) {
+        !absl::SimpleAtoi(text, &size.page_kib)) {
       continue;
     }
-    kib += size * Number(absl::StrCat(kFolder, "/", name, "/", count)).value_or(0);
+    size.reserved = Number(absl::StrCat(kFolder, "/", name, "/nr_hugepages")).value_or(0);
+    size.free = Number(absl::StrCat(kFolder, "/", name, "/free_hugepages")).value_or(0);
+    sizes.push_back(size);
   }
-  return kib / 1024;
+  return sizes;
+}
+
+HugepagesOfSize Machine::MostHugepages() const {
+  const std::vector<HugepagesOfSize> sizes = HugepageSizes();
+  const auto most = std::max_element(
+      sizes.begin(), sizes.end(), [](const HugepagesOfSize& a, const HugepagesOfSize& b) {
+        return std::pair(a.free_mb(), a.reserved_mb()) < std::pair(b.free_mb(), b.reserved_mb());
+      });
+  return most == sizes.end() ? HugepagesOfSize() : *most;
 }
 
 uint64_t Machine::AvailableMb() const {

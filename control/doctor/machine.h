@@ -11,6 +11,15 @@
 
 namespace bfly::control {
 
+// The hugepages of one size.
+struct HugepagesOfSize {
+  uint64_t page_kib = 0;
+  uint64_t reserved = 0;  // pages, of which some may be in use
+  uint64_t free = 0;
+  uint64_t reserved_mb() const { return reserved * page_kib / 1024; }
+  uint64_t free_mb() const { return free * page_kib / 1024; }
+};
+
 class Machine {
  public:
   // Paths are taken below `root`; empty: those of this machine. `run_directory` is where a fabric
@@ -39,15 +48,14 @@ class Machine {
   bool HasCapability(int capability) const;
   // The CPUs that this process may use: its affinity, and the isolated ones if nobody chose it.
   std::vector<int> UsableCpus() const;
-  // MiB of hugepages that are reserved, and free.
-  uint64_t HugepageMb() const { return HugepageMb("nr_hugepages"); }
-  uint64_t FreeHugepageMb() const { return HugepageMb("free_hugepages"); }
+  std::vector<HugepagesOfSize> HugepageSizes() const;
+  // Those of the size with the most free memory, of which a data plane takes all its memory.
+  HugepagesOfSize MostHugepages() const;
   // MiB that programs can still get.
   uint64_t AvailableMb() const;
 
  private:
   std::string Path(absl::string_view path) const;
-  uint64_t HugepageMb(const char* count) const;
 
   std::string root_;
   std::string run_directory_;

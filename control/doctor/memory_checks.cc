@@ -37,7 +37,7 @@ std::string ReserveHugepages(uint64_t more_mb, const Machine& machine) {
 
 Finding CheckMemory(const Machine& machine) {
   const uint64_t available = machine.AvailableMb();
-  const uint64_t huge = machine.FreeHugepageMb();
+  const uint64_t huge = machine.MostHugepages().free_mb();
   const std::string found = absl::StrCat(available, " MiB available");
   if (available >= kUsualMb || huge >= kUsualMb) return {Fitness::kOk, found};
   return {Fitness::kMissing, absl::StrCat(found, "; a data plane takes ", kUsualMb),
@@ -45,9 +45,9 @@ Finding CheckMemory(const Machine& machine) {
 }
 
 Finding CheckHugepages(const Machine& machine) {
-  const uint64_t all = machine.HugepageMb();
-  const uint64_t free = machine.FreeHugepageMb();
-  const std::string found = absl::StrCat(free, " MiB free of ", all);
+  const HugepagesOfSize most = machine.MostHugepages();
+  const uint64_t free = most.free_mb();
+  const std::string found = absl::StrCat(free, " MiB free of ", most.reserved_mb());
   if (free >= kUsualMb) return {Fitness::kOk, found};
   return {Fitness::kSlower, absl::StrCat(found, "; a data plane takes ", kUsualMb),
           absl::StrCat(ReserveHugepages(kUsualMb - free, machine),

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/doctor/check.h"
+#include "control/server/address.h"
 
 namespace bfly::control {
 namespace {
@@ -42,9 +43,28 @@ Finding CheckCapabilities(const Machine& machine) {
 
 Finding CheckRunDirectory(const Machine& machine) {
   const std::string& directory = machine.run_directory();
-  if (machine.IsWritable(directory)) return {Fitness::kOk, directory};
+  if (!machine.IsWritable(directory)) {
+    return {Fitness::kMissing, absl::StrCat("you may not write to ", directory),
+            "run bfly with sudo, or name a directory of yours with --run-dir or BFLY_RUN_DIR"};
+  }
+  if (absl::Status safe = CheckRunDirectory(machine.root() + directory); !safe.ok()) {
+    return {Fitness::kMissing, std::string(safe.message()),
+            "name a directory of yours with --run-dir or BFLY_RUN_DIR"};
+  }
+  return {Fitness::kOk, directory};
+}
+
+Finding CheckStateDirectory(const Machine& machine) {
+  const std::string directory = StateDirectory("", machine.run_directory());
+  if (machine.IsWritable(directory)) {
+    if (absl::Status safe = CheckStateDirectory(machine.root() + directory); !safe.ok()) {
+      return {Fitness::kMissing, std::string(safe.message()),
+              "name a directory of yours with BFLY_STATE_DIR or --state-dir"};
+    }
+    return {Fitness::kOk, directory};
+  }
   return {Fitness::kMissing, absl::StrCat("you may not write to ", directory),
-          "run bfly with sudo, or name a directory of yours with --run-dir or BFLY_RUN_DIR"};
+          "run bfly with sudo, or name a directory of yours with BFLY_STATE_DIR or --state-dir"};
 }
 
 Finding CheckVersions(const Machine& machine) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "dataplane/ports/pci_device.h"
+#include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/device_string.h"
 
 namespace bfly::control {
@@ -30,11 +31,15 @@ const v1::Host* HostOf(const v1::HostPort& port, const v1::Topology& topology) {
   return host == topology.hosts().end() ? nullptr : &*host;
 }
 
+bool IsOf(const v1::HostPort& port, const std::string& plane, const v1::Topology& topology) {
+  return port.data_plane() == plane ||
+         (port.data_plane().empty() && topology.data_planes_size() == 1);
+}
+
 std::vector<NeededDevice> DevicesOf(const v1::Topology& topology, const std::string& plane) {
-  const bool alone = topology.data_planes_size() == 1;
   std::vector<NeededDevice> devices;
   for (const v1::HostPort& port : topology.ports()) {
-    if (port.data_plane() == plane || (alone && port.data_plane().empty())) {
+    if (IsOf(port, plane, topology)) {
       devices.push_back({port.name(), port.device(), HostOf(port, topology)});
     }
   }
@@ -53,6 +58,9 @@ Finding CheckLcores(const v1::Topology& topology, const std::string& plane,
       wanted.insert(static_cast<int>(placed.lcore()));
     }
   }
+  for (const v1::HostPort& port : topology.ports()) {
+    if (IsOf(port, plane, topology)) wanted.insert(port.lcores().begin(), port.lcores().end());
+  }
   if (wanted.empty()) return {Fitness::kOk, "the file leaves them to bfly"};
   const std::vector<int> usable = machine.UsableCpus();
   const std::vector<int> isolated = machine.Cpus("/sys/devices/system/cpu/isolated");
@@ -66,11 +74,18 @@ Finding CheckLcores(const v1::Topology& topology, const std::string& plane,
   }
   const std::string found = absl::StrJoin(wanted, ", ");
   if (!lacking.empty()) {
-    return {Fitness::kMissing,
-            absl::StrCat("lcore ", absl::StrJoin(lacking, ", "),
-                         " is not a CPU that this process may use; there are ",
-                         absl::StrJoin(usable, ", ")),
-            "change lcore under placement, or leave placement out to have rows spread"};
+    return {
+        Fitness::kMissing,
+        absl::StrCat("lcore ", absl::StrJoin(lacking, ", "),
+                     " is not a CPU that this process may use; there are ",
+                     absl::StrJoin(usable, ", ")),
+        "change lcore under placement and lcores of ports, or leave them out to have rows spread"};
+  }
+  if (wanted.size() > dataplane::kMostWorkers) {
+    return {
+        Fitness::kMissing,
+        absl::StrCat(wanted.size(), " lcores; a data plane has at most ", dataplane::kMostWorkers),
+        "use fewer lcores under placement and lcores of ports, or more data planes"};
   }
   if (!isolated.empty() && !shared.empty()) {
     return {Fitness::kSlower,
@@ -80,21 +95,48 @@ Finding CheckLcores(const v1::Topology& topology, const std::string& plane,
   return {Fitness::kOk, found};
 }
 
-Finding CheckPlaneMemory(uint64_t before, uint64_t memory_mb, const Machine& machine) {
-  const uint64_t free = machine.FreeHugepageMb();
-  const uint64_t needed = before + memory_mb;
-  const std::string found =
-      absl::StrCat(memory_mb, " MiB",
-                   before == 0 ? "" : absl::StrCat(" after ", before, " of data planes before"));
-  if (free >= needed) return {Fitness::kOk, absl::StrCat(found, ", of hugepages")};
-  const uint64_t available = machine.AvailableMb();
-  if (available >= needed) {
+// What is left of the machine's memory while its data planes start, one after another. Each takes
+// hugepages of one size if they are enough, else ordinary pages (dataplane/runtime/eal.cc).
+class MemoryLeft {
+ public:
+  explicit MemoryLeft(const Machine& machine)
+      : machine_(machine),
+        hugepages_(machine.HugepageSizes()),
+        available_mb_(machine.AvailableMb()) {}
+
+  Finding Take(uint64_t memory_mb) {
+    std::string found = absl::StrCat(memory_mb, " MiB");
+    HugepagesOfSize& most = Most();
+    if (most.free_mb() >= memory_mb) {
+      most.free -= (memory_mb * 1024 + most.page_kib - 1) / most.page_kib;
+      return {Fitness::kOk, absl::StrCat(found, ", of hugepages")};
+    }
+    if (ordinary_mb_ > 0)
+      absl::StrAppend(&found, " after ", ordinary_mb_, " of data planes before");
+    if (available_mb_ < ordinary_mb_ + memory_mb) {
+      return {Fitness::kMissing, absl::StrCat(found, ", and ", available_mb_, " MiB are available"),
+              "lower memory_mb of the data plane, or end other programs"};
+    }
+    ordinary_mb_ += memory_mb;
     return {Fitness::kSlower, absl::StrCat(found, ", of ordinary pages"),
-            ReserveHugepages(needed - free, machine)};
+            ReserveHugepages(ordinary_mb_ - most.free_mb(), machine_)};
   }
-  return {Fitness::kMissing, absl::StrCat(found, ", and ", available, " MiB are available"),
-          "lower memory_mb of the data plane, or end other programs"};
-}
+
+ private:
+  // The hugepages of the size with the most free memory.
+  HugepagesOfSize& Most() {
+    if (hugepages_.empty()) hugepages_.emplace_back();
+    return *std::max_element(hugepages_.begin(), hugepages_.end(),
+                             [](const HugepagesOfSize& a, const HugepagesOfSize& b) {
+                               return a.free_mb() < b.free_mb();
+                             });
+  }
+
+  const Machine& machine_;
+  std::vector<HugepagesOfSize> hugepages_;
+  uint64_t available_mb_;     // ordinary memory before any data plane starts
+  uint64_t ordinary_mb_ = 0;  // what data planes took of it
+};
 
 // Returns what hinders the driver of a kernel interface.
 std::optional<Finding> KernelDriverProblem(const std::string& device, const Machine& machine) {
@@ -173,13 +215,11 @@ Finding CheckDevice(const NeededDevice& needed, const std::string& network_names
 
 std::vector<NamedFinding> TopologyNeeds(const v1::Topology& topology, const Machine& machine) {
   std::vector<NamedFinding> findings;
-  uint64_t memory_mb = 0;
+  MemoryLeft memory(machine);
   for (const v1::DataPlane& plane : topology.data_planes()) {
     if (!plane.address().empty()) continue;  // it was started by somebody, perhaps elsewhere
     findings.push_back({plane.name() + " lcores", CheckLcores(topology, plane.name(), machine)});
-    findings.push_back(
-        {plane.name() + " memory", CheckPlaneMemory(memory_mb, plane.memory_mb(), machine)});
-    memory_mb += plane.memory_mb();
+    findings.push_back({plane.name() + " memory", memory.Take(plane.memory_mb())});
     for (const NeededDevice& device : DevicesOf(topology, plane.name())) {
       findings.push_back({absl::StrCat(plane.name(), " ", device.name),
                           CheckDevice(device, plane.network_namespace(), machine)});

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 import unittest.mock
 
-from command_line import BFLY, CommandLineTest
+from command_line import BFLY, LCORES, CommandLineTest
 from lab import BUILD, PATIENCE, wait_until
 
 
@@ -63,6 +63,7 @@ class UpTest(CommandLineTest):
 
     def daemon(self, program, *words):
         """One that somebody else started, such as a unit."""
+        self.run_dir.mkdir(exist_ok=True)
         name = words[1] if words else "controller"
         process = subprocess.Popen([BUILD / program, "--run-dir", self.run_dir, *words], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
@@ -71,7 +72,6 @@ class UpTest(CommandLineTest):
         wait_until((self.run_dir / f"{name}.sock").exists, f"{name} serves")
 
     def test_directories_are_refused_for_daemons_that_run(self):
-        self.run_dir.mkdir()
         self.daemon("bfly-controller")
         self.daemon("bfly-dataplane", "--name", "dp0")
         other = self.directory / "other"
@@ -88,10 +88,51 @@ class UpTest(CommandLineTest):
         self.bfly("down")
 
     def test_device_directories_are_for_data_planes_that_start(self):
-        self.run_dir.mkdir()
         self.daemon("bfly-controller")
         self.bfly("up", self.file, "--device-dir", self.directory)
         self.bfly("down")
+
+    def test_rows_are_spread_over_the_cpus_of_the_data_plane_that_runs(self):
+        """Those of `bfly up` itself are others, if this machine has two."""
+        file = self.write("free.yaml", "name: free\nnetwork: {kind: butterfly, rows: 8}\n")
+        self.daemon("bfly-dataplane", "--name", "dp0", "--lcores", str(LCORES[-1]))
+        self.assertIn(f"rows are spread over CPUs {LCORES[-1]}, all stages", self.bfly("up", file).stdout)
+        for again in range(2):  # its threads have other CPUs once it has been loaded
+            workers = self.json("status")["data_planes"][0]["workers"]
+            self.assertEqual([worker["lcore"] for worker in workers], [LCORES[-1]], again)
+            if not again:
+                self.bfly("up", file, "--replace")
+        # Its address may be written too.
+        self.bfly("down")
+        near = self.write("near.yaml", file.read_text() + f"data_planes: [{{name: dp0, address: 'unix:{self.run_dir}/dp0.sock'}}]\n")
+        self.assertIn(f"rows are spread over CPUs {LCORES[-1]}, all stages", self.bfly("up", near).stdout)
+
+    def test_a_data_plane_elsewhere_wants_a_placement(self):
+        """Its machine need not have the CPUs of this one."""
+        file = self.write("far.yaml", "name: far\nnetwork: {kind: butterfly, rows: 8}\n"
+                                      "data_planes: [{name: dp0, address: '10.0.0.2:7381'}]\n")
+        refused = self.bfly("up", file, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("placement: is missing, and data plane dp0, whose CPUs bfly up does not know, runs at 10.0.0.2:7381", refused.stderr)
+        self.assertEqual(self.pids(), [])
+
+    def test_lcores_that_lack_only_the_isolated_cpus_are_kept(self):
+        """The kernel gives the same CPUs to a process for which nobody chose any."""
+        if len(LCORES) < 2:
+            self.skipTest("needs two CPUs")
+        chosen, isolated = ",".join(map(str, LCORES[:-1])), str(LCORES[-1])
+        (self.directory / "isolated").write_text(isolated + "\n")
+        (self.directory / "online").write_text(f"{chosen},{isolated}\n")
+        file = self.write("isolated.yaml", "name: isolated\nnetwork: {kind: butterfly, rows: 8}\n"
+                                           f"placement: [{{stages: 0-2, lcore: {isolated}}}]\n")
+        self.run_dir.mkdir()
+        command = [BUILD / "bfly-dataplane", "--run-dir", self.run_dir, "--no-huge", "--memory-mb", "128", "--topology", file, "--lcores", chosen]
+        # In a mount namespace of its own the machine looks as if a CPU were isolated.
+        binds = "".join(f"mount --bind {self.directory}/{name} /sys/devices/system/cpu/{name} && " for name in ("isolated", "online"))
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", binds + 'exec "$@"', "sh", *command], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn(f"{isolated} is not a CPU this process may use", done.stderr)
 
 
 if __name__ == "__main__":

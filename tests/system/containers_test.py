@@ -2,6 +2,7 @@
 """deploy/container as far as a machine without a container engine can tell: the files agree with themselves, with the packages
 and with the programs, and the commands of the containers run, in one run directory, as they stand there."""
 import json
+import os
 import re
 import subprocess
 import unittest
@@ -64,9 +65,16 @@ class ContainersTest(CommandLineTest):
         lasting = {volume["name"] for volume in POD["spec"]["volumes"] if "persistentVolumeClaim" in volume}
         for container in POD["spec"]["containers"]:
             if container["command"][0] == "bfly-controller":
-                self.assertIn(place, [mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] in lasting])
-        for name, command in commands():
-            self.assertNotIn("--state-dir", command, name)
+                place = container["command"][container["command"].index("--state-dir") + 1]
+                self.assertIn(os.path.dirname(place),
+                              [mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] in lasting])
+        self.assertNotIn("--state-dir", service["command"])
+
+    def test_the_probe_asks_in_the_run_directory_of_the_pod(self):
+        places = {words[words.index("--run-dir") + 1] for container in POD["spec"]["containers"]
+                  for words in (container["command"], *([container["readinessProbe"]["exec"]["command"]]
+                                                        if "readinessProbe" in container else []))}
+        self.assertEqual(len(places), 1, places)
 
     def test_the_programs_take_the_options(self):
         for name, command in commands():
@@ -83,10 +91,14 @@ class ContainersTest(CommandLineTest):
         pod["placement"][0]["lcore"] = LCORES[-1]
         for containers, topology in (("compose", self.file.read_text()), ("pod", json.dumps(pod))):
             with Lab() as lab:
-                run_dir, file = lab.directory / "run", lab.directory / "topology.yaml"
-                run_dir.mkdir()
+                # Everybody may write to an emptyDir of Kubernetes. In it the daemons make their folders.
+                volume, file = lab.directory / "volume", lab.directory / "topology.yaml"
+                volume.mkdir()
+                volume.chmod(0o755 if containers == "compose" else 0o777)
+                run_dir = volume if containers == "compose" else volume / "pod"
                 file.write_text(topology)
-                places = {"/run/bfly": str(run_dir), "/etc/bfly/topology.yaml": str(file)}
+                places = {"/run/bfly": str(volume), "/run/bfly/pod": str(run_dir), "/var/lib/bfly/pod": str(volume / "state"),
+                          "/etc/bfly/topology.yaml": str(file)}
                 for name, command in commands():
                     if name.startswith(containers):
                         words = [BUILD / command[0], *(places.get(word, word) for word in command[1:])]

@@ -22,7 +22,9 @@ SYSTEMCTL = """#!/bin/sh
 units=no
 [ ! -e /usr/lib/systemd/system/bfly-controller.service ] || units=yes
 echo "$* units=$units" >>/calls
+case "$*" in *is-active*) [ -e /units-run ] ;; esac
 """
+ASKS_WHETHER_UNITS_RUN = "--quiet is-active bfly-controller.service bfly-dataplane@*.service units=yes"
 
 
 def run(*words, env=None):
@@ -153,13 +155,25 @@ class PackagesTest(unittest.TestCase):
 
     def test_installing_and_upgrading_start_enable_and_stop_nothing(self):
         root = self.machine(systemd_runs=True)
-        self.assertEqual(self.dpkg(root, "--install", self.packages["bfly"]), ["--system daemon-reload units=yes"])
+        self.assertEqual(self.dpkg(root, "--install", self.packages["bfly"]), ["--system daemon-reload units=yes", ASKS_WHETHER_UNITS_RUN])
         self.assertEqual(self.enabled(root), ["bfly-controller.service", "bfly-dataplane@dp0.service", "bfly-dataplane@dp1.service",
                                               "other.service"])
         fresh = base_system(self.directory / "fresh")
         (fresh / "run/systemd/system").mkdir(parents=True)
         self.assertEqual(self.dpkg(fresh, "--install", self.packages["bfly"]), ["--system daemon-reload units=yes"])
         self.assertFalse((fresh / "etc/systemd").exists())
+
+    def test_an_upgrade_says_how_to_restart_the_units_that_run(self):
+        restart = "sudo systemctl try-restart 'bfly-dataplane@*' bfly-controller"
+        root = self.machine(systemd_runs=True)
+        again = ("dpkg", f"--root={root}", "--force-depends", "--install", self.packages["bfly"])
+        self.assertNotIn(restart, run(*again))
+        (root / "units-run").touch()
+        self.assertIn(restart, run(*again))
+        # The document has the command too, behind that which installs and before that which loads.
+        commands = [line.split("    #")[0] for line in (ROOT / "docs/upgrade.md").read_text().splitlines()]
+        install, load = (next(i for i, line in enumerate(commands) if line.startswith(word)) for word in ("sudo apt install", "bfly up"))
+        self.assertIn(restart, commands[install:load])
 
     def test_removing_stops_and_disables_every_unit_and_purging_forgets_what_they_kept(self):
         root = self.machine(systemd_runs=True)

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "control/doctor/check.h"
 #include "control/doctor/topology_needs.h"
 #include "control/topology_file/reader.h"
@@ -201,6 +203,68 @@ data_planes: [{name: a, memory_mb: 600}]
   EXPECT_EQ(needs.at("a memory").mend, "sysctl -w vm.nr_hugepages=4");
 }
 
+TEST_F(DoctorTest, DataPlanesTakeHugepagesUntilTheyAreTooFew) {
+  constexpr char kThree[] = R"(
+name: three
+network: {kind: butterfly, rows: 8}
+data_planes: [{name: a}, {name: b}, {name: c}]
+placement:
+  - {stages: 0, lcore: 2, data_plane: a}
+  - {stages: 1, lcore: 3, data_plane: b}
+  - {stages: 2, lcore: 4, data_plane: c}
+trunks:
+  - {name: t, after_stage: 0, from: a, from_device: "net_memif0,role=server,id=0", to: b, to_device: "net_memif0,role=client,id=0"}
+  - {name: u, after_stage: 1, from: b, from_device: "net_memif1,role=server,id=1", to: c, to_device: "net_memif1,role=client,id=1"}
+)";
+  // 600 MiB of hugepages are free and 900 MiB are available: of three times 512 one is missing.
+  Write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "300\n");
+  Write("/proc/meminfo", "MemAvailable:    921600 kB\n");
+  const auto needs = Needs(kThree);
+  EXPECT_EQ(needs.at("a memory").found, "512 MiB, of hugepages");
+  // 88 MiB of the 512 are left, so 424 more are 212 pages beside the 1024 that are reserved.
+  ExpectFinding(needs.at("b memory"), Fitness::kSlower, "512 MiB, of ordinary pages",
+                "vm.nr_hugepages=1236");
+  ExpectFinding(needs.at("c memory"), Fitness::kMissing,
+                "512 MiB after 512 of data planes before, and 900 MiB", "memory_mb");
+}
+
+TEST_F(DoctorTest, ADataPlaneTakesHugepagesOfOneSize) {
+  // 1024 MiB in a page of 1 GiB and 200 MiB in small ones are not 1200 MiB for a data plane.
+  Write("/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", "1\n");
+  Write("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "1\n");
+  Write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "100\n");
+  EXPECT_EQ(CheckHugepages(machine()).found, "1024 MiB free of 1024");
+  const auto needs = Needs(R"(
+name: large
+network: {kind: butterfly, rows: 8}
+data_planes: [{name: a, memory_mb: 1200}]
+)");
+  EXPECT_EQ(needs.at("a memory").found, "1200 MiB, of ordinary pages");
+}
+
+TEST_F(DoctorTest, LcoresOfPortsAreJudgedToo) {
+  const auto with = [this](const std::string& lcores, const std::string& placement) {
+    return Needs("name: polls\nnetwork: {kind: butterfly, rows: 128}\n" + placement +
+                 "ports: [{name: h0, device: net_tap0, rows: 0, queue_pairs: 2, lcores: " + lcores +
+                 "}]\n")
+        .at("dp0 lcores");
+  };
+  ExpectFinding(with("[2, 9]", ""), Fitness::kMissing, "lcore 9 is not a CPU", "lcores of ports");
+  EXPECT_EQ(with("[2, 4]", "placement: [{stages: 0-6, lcore: 3}]\n").found, "2, 3, 4");
+  ExpectFinding(with("[1]", ""), Fitness::kSlower, "lcore 1 is not isolated", "2, 3, 4");
+  // Two lcores that poll are one more than DPDK has beside 126 that run stages.
+  Write("/sys/devices/system/cpu/online", "0-199\n");
+  Write("/sys/devices/system/cpu/isolated", "2-199\n");
+  std::string many = "placement:\n";
+  for (int row = 0; row < 126; ++row) {
+    absl::StrAppend(&many, "  - {stages: 0-6, rows: ", row, row == 125 ? "-127" : "",
+                    ", lcore: ", 10 + row, "}\n");
+  }
+  EXPECT_EQ(with("[10, 150]", many).verdict, Fitness::kOk) << with("[10, 150]", many).found;
+  ExpectFinding(with("[150, 151]", many), Fitness::kMissing,
+                "128 lcores; a data plane has at most 127", "more data planes");
+}
+
 TEST_F(DoctorTest, AUserWithoutCapabilitiesIsToldWhichAndWhatFor) {
   // Bit 13 alone: CAP_NET_RAW.
   Write("/proc/self/status", "CapEff:\t0000000000002000\nCpus_allowed_list:\t0-1\n");
@@ -217,6 +281,23 @@ TEST_F(DoctorTest, TheRunDirectoryMustBeOneInWhichFilesCanBeMade) {
   // A file stands where a directory would have to be.
   ExpectFinding(CheckRunDirectory(machine("/run/nothing/bfly")), Fitness::kMissing,
                 "/run/nothing/bfly", "--run-dir");
+  // The daemons refuse a directory in which everybody may put links.
+  fs::create_directories(fs::path(folder_ / "/run/open"));
+  fs::permissions(fs::path(folder_ / "/run/open"), fs::perms::all);
+  ExpectFinding(CheckRunDirectory(machine("/run/open")), Fitness::kMissing,
+                "everybody may write to", "--run-dir");
+}
+
+TEST_F(DoctorTest, TheStateDirectoryMustBeOneInWhichFilesCanBeMade) {
+  unsetenv("BFLY_STATE_DIR");
+  EXPECT_EQ(CheckStateDirectory(machine("/run/bfly")).found, "/var/lib/bfly");
+  EXPECT_EQ(CheckStateDirectory(machine("/run/lab")).found, "/run/lab");
+  Write("/var/lib/bfly", "a file where the directory would have to be");
+  ExpectFinding(CheckStateDirectory(machine("/run/bfly")), Fitness::kMissing, "/var/lib/bfly",
+                "BFLY_STATE_DIR");
+  Write("/run/lab/intent.db", "");
+  fs::permissions(folder_ / "/run/lab", fs::perms::all);
+  EXPECT_THAT(CheckStateDirectory(machine("/run/lab")).found, HasSubstr("everybody may write"));
 }
 
 TEST_F(DoctorTest, CardsThatTheKernelHoldsAreNamedWithTheirInterfaces) {
@@ -288,7 +369,7 @@ name: wants
 network: {kind: butterfly, rows: 8}
 data_planes:
   - {name: a, memory_mb: 1900}
-  - {name: b, memory_mb: 7000, network_namespace: lab1}
+  - {name: b, memory_mb: 8200, network_namespace: lab1}
 placement:
   - {stages: 0, lcore: 1, data_plane: a}
   - {stages: 1-2, lcore: 9, data_plane: b}
@@ -305,7 +386,7 @@ ports:
   ExpectFinding(needs.at("b lcores"), Fitness::kMissing, "lcore 9 is not a CPU", "lcore");
   EXPECT_EQ(needs.at("a memory").verdict, Fitness::kOk);
   // 2000 MiB of hugepages are free and 8192 MiB are available.
-  ExpectFinding(needs.at("b memory"), Fitness::kMissing, "7000 MiB after 1900", "memory_mb");
+  ExpectFinding(needs.at("b memory"), Fitness::kMissing, "8200 MiB, and 8192 MiB", "memory_mb");
   ExpectFinding(needs.at("a h0"), Fitness::kMissing, "no interface nix0", "ip link add nix0");
   ExpectFinding(needs.at("a h1"), Fitness::kMissing, "e1000e", "pci-nics");
   ExpectFinding(needs.at("a h2"), Fitness::kMissing, "/dev/net/tun", "modprobe tun");
