@@ -25,7 +25,7 @@ struct CircuitBenchResult {
   // Operations in one run: for minimum, set-ups and releases one at a time; for the other
   // protocols, the requests of one random permutation.
   uint64_t operations = 0;
-  // Of one run.
+  // The seconds that one run took.
   dataplane::RunStatistics seconds;      // by the wall clock
   dataplane::RunStatistics cpu_seconds;  // of all threads together
   dataplane::RunStatistics textbook_seconds;

@@ -32,7 +32,7 @@ struct NdrOptions {
 };
 
 // Searches the throughputs, and measures the latencies below the first. DeadlineExceeded: trials
-// contradict each other, so there is no end. Else the errors of FabricTrials.
+// contradict each other, so there is no end. FabricTrials may return other errors.
 absl::StatusOr<SizeReport> SearchSize(const NdrOptions& options, const TrafficProfile& profile,
                                       const Common& common);
 

@@ -168,7 +168,7 @@ bool IntentKeeper::WriteEnd() {
   if (intent_.changes() != written_) ending_ = nullptr;
   if (ending_ == nullptr) return true;
   absl::Status status = ending_();
-  // What was in a file that is gone cannot be completed.
+  // Nobody can complete what was in a file that is gone.
   if (status.ok() || absl::IsNotFound(status)) ending_ = nullptr;
   const bool written = ending_ == nullptr;
   // From now on the file can be copied, and another one put in its place.

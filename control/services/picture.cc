@@ -67,7 +67,7 @@ class PictureLinks {
 
  private:
   const Picture& picture_;
-  // By part: the index of its first link, and its columns.
+  // Each part has the index of its first link here, and its columns.
   std::vector<std::pair<uint64_t, const v1::AgentCounters*>> columns_;
   std::map<uint64_t, std::vector<const v1::AgentLinkDrop*>> drops_;
 };

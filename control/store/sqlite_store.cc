@@ -274,7 +274,7 @@ absl::Status SqliteStore::Begin(const std::string& fabric, const std::string& st
                                 bool set_aside) {
   const std::lock_guard lock(mutex_);
   fabric_ = fabric;
-  // What an unfinished Begin was to set aside is still there.
+  // An unfinished Begin has not set the file aside yet.
   const bool still = unfinished_.has_value() && unfinished_->set_aside;
   unfinished_ = Beginning{.state = state, .set_aside = set_aside || still};
   return BeginNow();

@@ -77,7 +77,7 @@ class SqliteStore final : public Store {
     bool set_aside = false;
   };
   std::optional<Beginning> unfinished_;  // a Begin that is not done yet
-  // Null if there is no file, or the file is not open.
+  // It is null if there is no file, or the file is not open.
   std::unique_ptr<SQLite::Database> database_;
   FileId file_;  // what database_ has open
   FileId log_;

@@ -241,19 +241,24 @@ TEST_F(RecoveryTest, ARestartedControllerWaitsForADataPlaneThatIsAwayWithTheCirc
   EXPECT_TRUE(SetUpCircuit(controller, 1, 1).ok());
 }
 
+// Whether the agent could load a fabric that is not the controller's, which may have loaded its own
+// since the agent started.
+bool LoadsOther(TestAgent& agent) {
+  v1::Topology other = SmallTopology(false, 4);
+  other.set_name("other");
+  return Eventually([&] {
+    agent.host().Unload().status().IgnoreError();
+    return agent.host().Load(other).ok();
+  });
+}
+
 TEST_F(RecoveryTest, AnotherFabricInADataPlaneIsNotThrownOut) {
   auto agent = Agent("dp0");
   TestController controller(directory_.path());
   ASSERT_TRUE(Load(controller, SmallTopology()).ok());
   agent.reset();
   agent = Agent("dp0");
-  v1::Topology other = SmallTopology(false, 4);
-  other.set_name("other");
-  // Between its start and this load the controller may have loaded its own fabric.
-  ASSERT_TRUE(Eventually([&] {
-    agent->host().Unload().status().IgnoreError();
-    return agent->host().Load(other).ok();
-  }));
+  ASSERT_TRUE(LoadsOther(*agent));
   EXPECT_TRUE(Eventually([&] {
     return Plane(controller, "dp0").problem().find("another fabric") != std::string::npos;
   }));
@@ -288,12 +293,7 @@ TEST_F(RecoveryTest, WhatAnotherFabricInADataPlaneCountsIsNotCounted) {
   agent.reset();
   inject(1000);
   agent = Agent("dp0");
-  v1::Topology other = SmallTopology(false, 4);
-  other.set_name("other");
-  ASSERT_TRUE(Eventually([&] {
-    agent->host().Unload().status().IgnoreError();
-    return agent->host().Load(other).ok();
-  }));
+  ASSERT_TRUE(LoadsOther(*agent));
   // This status, unlike that of the service, reads no counters.
   EXPECT_TRUE(Eventually([&] {
     const v1::FabricStatus status = controller.controller().Status();
