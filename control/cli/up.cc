@@ -4,8 +4,6 @@
 
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -36,6 +34,7 @@
 #include "control/topology_file/diagnostic.h"
 #include "control/topology_file/reader.h"
 #include "control/topology_file/spread_rows.h"
+#include "dataplane/ports/unix_socket.h"
 #include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/machine_cpus.h"
@@ -61,15 +60,9 @@ absl::StatusOr<Source> ReadSource(const std::string& path) {
 
 // The process that serves at the Unix socket `path`; 0 if this machine has none.
 pid_t ServerAt(const std::string& path) {
-  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.empty() || path.size() >= sizeof(address.sun_path)) return 0;
-  path.copy(address.sun_path, path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return 0;
-  const bool connected = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
-  const absl::StatusOr<Peer> server =
-      connected ? PeerOf(fd) : absl::UnavailableError("nobody serves there");
-  close(fd);
+  const auto connection = dataplane::ConnectTo({.path = path}, SOCK_STREAM);
+  if (!connection.ok()) return 0;
+  const absl::StatusOr<Peer> server = PeerOf(connection->get());
   return server.ok() ? server->pid : 0;
 }
 
