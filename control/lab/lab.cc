@@ -7,13 +7,20 @@
 #include <array>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "control/lab/device_features.h"
 #include "control/lab/interfaces.h"
 
 namespace bfly::control {
 namespace {
+
+// What a veth hands over beside the frame and a port by AF_XDP does not see: VLAN tags, and
+// checksums of SCTP that nobody has computed.
+constexpr std::string_view kLostByXdp[] = {"tx-vlan-hw-insert", "tx-vlan-stag-hw-insert",
+                                           "tx-checksum-sctp"};
 
 template <size_t kBytes>
 absl::StatusOr<std::array<uint8_t, kBytes>> Draw() {
@@ -130,6 +137,7 @@ class Making {
     const int index = (*found)->index;
     absl::Status status;
     if (!link.ipv6) status = SwitchIpv6Off(host, link.host_interface);
+    if (status.ok()) status = SwitchFeaturesOff(host, link.host_interface, kLostByXdp);
     if (status.ok()) status = interfaces->SetUp(index);
     for (const std::string& address : link.addresses) {
       between_();

@@ -14,6 +14,15 @@ from lab import BUILD, PATIENCE, run, wait_until
 from lab_case import FOUR, HOSTS, LabCase, in_a_machine_of_its_own, machine
 
 NOBODY = 65534
+# A program for tc: it puts the tag of VLAN 5 beside every frame. Helper 18 is bpf_skb_vlan_push.
+TAGS_ALL = """
+static long (*vlan_push)(void*, unsigned short, unsigned short) = (void*)18;
+__attribute__((section("tc"), used)) int tag(void* frame) {
+  vlan_push(frame, __builtin_bswap16(0x8100), 5);
+  return 0;
+}
+char _license[] __attribute__((section("license"), used)) = "Apache-2.0";
+"""
 
 
 class LabUpTest(LabCase):
@@ -62,6 +71,34 @@ class LabUpTest(LabCase):
         self.assertIn("a fabric runs in", again.stderr)
         self.assertRegex(self.down(), r"in flight 0\n(.*\n)*removed the hosts of lab \w+: 5 network namespaces, "
                                       "4 pairs of interfaces")
+
+    def arp_requests(self):
+        """What host h1 sees of h0's ARP request, whose sender has put VLAN 5 beside the frame."""
+        seen = subprocess.Popen(["ip", "netns", "exec", f"{self.name}-h1", "timeout", str(PATIENCE), "tcpdump", "-i", "eth0", "-e",
+                                 "-n", "-U", "-c", "1", "broadcast"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(seen.wait)
+        self.addCleanup(seen.kill)
+        self.assertIn("listening", next(line for line in seen.stderr if "listening" in line))
+        self.execute("h0", "ping", "-c", 1, "-W", 1, "10.77.0.2")
+        return seen.communicate()[0]
+
+    def test_vlan_tags_of_hosts_are_in_their_frames(self):
+        self.up(self.four)
+        inside = ("ip", "netns", "exec", f"{self.name}-h0")
+        features = run(*inside, "ethtool", "-k", "eth0").replace("\t", "")
+        for feature in ("tx-vlan-offload", "tx-vlan-stag-hw-insert", "tx-checksum-sctp"):
+            self.assertIn(f"\n{feature}: off", features)
+        self.assertIn("tx-checksumming: on", features)
+        # As a VLAN interface does it, which not every kernel has.
+        (self.directory / "tag.c").write_text(TAGS_ALL)
+        program = self.directory / "tag.o"
+        run("clang", "-O2", "-target", "bpf", "-c", self.directory / "tag.c", "-o", program)
+        run(*inside, "tc", "qdisc", "add", "dev", "eth0", "clsact")
+        run(*inside, "tc", "filter", "add", "dev", "eth0", "egress", "bpf", "da", "obj", program, "sec", "tc")
+        self.assertIn("vlan 5, ", self.arp_requests())
+        run(*inside, "ethtool", "-K", "eth0", "txvlan", "on")
+        self.assertNotIn("vlan", self.arp_requests(), "then the tag would be lost")
+        self.down()
 
     def test_commands_run_in_hosts_and_their_exit_code_is_told(self):
         self.up(self.four)
