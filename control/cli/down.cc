@@ -24,6 +24,7 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse*
   status = Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
   // The room of reads may be full; Unload has other room.
   const bool unknown = absl::IsResourceExhausted(status);
+  const bool answered = status.ok() || unknown;
   if (unknown || (status.ok() && now.status().loaded())) {
     v1::UnloadRequest request;
     // A user who may stop the processes may also unload the fabric, even while a client holds the
@@ -34,9 +35,9 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse*
     status = Call(stub.get(), &v1::Fabric::Stub::Unload, request, &account, common);
     accounted = status.ok();
   }
-  // A controller that was started by hand has no pid file but answers. If there is neither a pid
-  // file nor an answer, no controller can unload the fabric.
-  if (fleet.pid(kControllerName) == 0 && !accounted) {
+  // A controller that was started by hand has no pid file but answers, and what it answers counts.
+  // If there is neither a pid file nor an answer, no controller can unload the fabric.
+  if (fleet.pid(kControllerName) == 0 && !answered) {
     status = fleet.Running().empty()
                  ? absl::OkStatus()
                  : absl::UnavailableError(absl::StrCat(
@@ -49,7 +50,7 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse*
     *account_out = account;
   } else if (common.json) {
     if (absl::Status printed = PrintJson(account); !printed.ok()) return printed;
-  } else if (result.stopped.empty() && result.run_on.empty() && !accounted) {
+  } else if (result.stopped.empty() && result.run_on.empty() && !accounted && status.ok()) {
     printf("nothing runs in %s\n", common.run_dir.c_str());
   } else {
     if (accounted) {

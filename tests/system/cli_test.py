@@ -265,12 +265,30 @@ measured: [{stages: 6, mpps: 25}, {stages: 6, mpps: 10, fitted: true}]
             self.assertIn("6 stages, placement one, by", off.stderr)
         self.assertEqual(self.bfly("plan", rack, "--within", 11, check=False).returncode, 2)
 
-    def test_the_operator_acts_in_the_name_of_a_controller_that_holds_the_role(self):
-        self.bfly("up", self.file)
+    def another_holds_the_role(self):
         holder = subprocess.Popen(["/usr/bin/python3", "-c", HOLD_THE_ROLE, f"unix:{self.run_dir}/controller.sock"],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(holder.kill)
         self.assertEqual(holder.stdout.readline().strip(), "primary")
+
+    def test_a_controller_without_a_pid_file_that_refuses_is_not_nothing(self):
+        self.bfly("up", self.file)
+        self.another_holds_the_role()
+        files = {path: path.read_bytes() for path in self.run_dir.iterdir() if path.suffix == ".pid" or path.name == "operator.id"}
+        self.assertEqual(len(files), 3, files)
+        for path in files:
+            path.unlink()
+        refused = self.bfly("down", check=False)
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("--election-id", refused.stderr)
+        self.assertTrue(self.json("status")["loaded"])
+        for path, content in files.items():
+            path.write_bytes(content)
+        self.bfly("down")
+
+    def test_the_operator_acts_in_the_name_of_a_controller_that_holds_the_role(self):
+        self.bfly("up", self.file)
+        self.another_holds_the_role()
         self.assertEqual(self.json("status")["primary_election_id"], 77)
         changes = (("link", "down", 4, 3, 1), ("link", "up", 4, 3, 1), ("link", "set", "s3", "--delay", "1us"),
                    ("traffic", "start", "--rows", "3", "--packets", 5), ("traffic", "stop"),
