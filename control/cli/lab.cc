@@ -329,11 +329,14 @@ void AddLabUp(CLI::App& group, Invocation& invocation) {
 }
 
 void AddLabExec(CLI::App& group, Invocation& invocation) {
+  const std::string example = "sudo bfly lab exec h0 -- ping -c 3 10.77.0.2";
   CLI::App* verb = NewVerb(group, invocation, "exec",
-                           "Run a command in the network namespace of a host. Its exit code is the "
-                           "command's, or 125 if bfly fails or was called wrongly, 126 if the "
-                           "command cannot be run, 127 if there is no such command",
-                           "sudo bfly lab exec h0 -- ping -c 3 10.77.0.2");
+                           "Run a command in the network namespace of a host and end with its "
+                           "exit code",
+                           example);
+  verb->footer("Example:\n  " + example +
+               "\n\nExit codes: the command's; 125 bfly failed or was called wrongly (standard "
+               "error says why), 126 the command cannot be run, 127 there is no such command.");
   verb->remove_option(verb->get_option("--json"));  // the output is the command's
   struct Words {
     std::string host;
