@@ -19,6 +19,7 @@
 #include "control/cli/served_fabric.h"
 #include "control/cli/tap_pair.h"
 #include "control/cli/text.h"
+#include "control/server/address.h"
 #include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/run_statistics.h"
 #include "dataplane/frames/mac_address.h"
@@ -161,7 +162,7 @@ class StartBench {
   }
 
   static bool Serves(const DaemonFiles& up) {
-    return SomebodyServes(
+    return SomebodyAnswers(
         DaemonFiles{.run_dir = up.run_dir + "/run", .name = kControllerName}.socket());
   }
 

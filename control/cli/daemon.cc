@@ -5,9 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,18 +62,6 @@ struct ChildError {
 absl::Status Failed(const std::string& what, int error) { return absl::ErrnoToStatus(error, what); }
 
 }  // namespace
-
-bool SomebodyServes(const std::string& path) {
-  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.size() >= sizeof(address.sun_path)) return false;
-  path.copy(address.sun_path, path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const bool served =
-      connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN;
-  close(fd);
-  return served;
-}
 
 absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& start) {
   const int log = open(files.log().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -161,7 +147,7 @@ DaemonEnd StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patienc
   }
   unlink(files.pid_file().c_str());
   // Somebody may have started another one by hand after the daemon died.
-  if (!SomebodyServes(files.socket())) {
+  if (!SomebodyAnswers(files.socket())) {
     unlink(files.socket().c_str());
     unlink(UpdateSocketPath("unix:" + files.socket()).c_str());
   }

@@ -36,9 +36,6 @@ absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& s
 // is recognized by its start time.
 pid_t RunningDaemon(const DaemonFiles& files);
 
-// True if a process accepts connections at the Unix socket `path`.
-bool SomebodyServes(const std::string& path);
-
 enum class DaemonEnd {
   kAsAsked,  // or it did not run
   kKilled,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/server/address.h"
 #include "control/server/controller_lock.h"
 #include "control/topology_file/to_fabric_config.h"
 #include "dataplane/ports/device_policy.h"
@@ -38,7 +39,7 @@ std::vector<std::string> Fleet::Running() const {
 }
 
 bool Fleet::Answers(const std::string& name) const {
-  return pid(name) != 0 || SomebodyServes(files(name).socket());
+  return pid(name) != 0 || SomebodyAnswers(files(name).socket());
 }
 
 absl::Status Fleet::Serves(const std::string& name, pid_t pid,
@@ -46,7 +47,7 @@ absl::Status Fleet::Serves(const std::string& name, pid_t pid,
   const Clock::time_point deadline = Clock::now() + kServeDeadline;
   std::shared_ptr<grpc::Channel> channel;
   for (;;) {
-    if (channel == nullptr && SomebodyServes(files(name).socket())) {
+    if (channel == nullptr && SomebodyAnswers(files(name).socket())) {
       channel =
           grpc::CreateChannel("unix:" + files(name).socket(), grpc::InsecureChannelCredentials());
     }

@@ -48,21 +48,6 @@ std::optional<Reach> ReachOf(absl::string_view host) {
   return reach(IN6_IS_ADDR_LOOPBACK(&v6) != 0);
 }
 
-// Whether a process accepts connections at the socket.
-bool SomebodyAnswers(const std::string& path) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  // EAGAIN: a process listens there, and its queue of connections is full.
-  const bool answers =
-      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
-      errno == EAGAIN;
-  close(fd);
-  return answers;
-}
-
 bool AnswersStill(const std::string& path) {
   const auto deadline = std::chrono::steady_clock::now() + kDyingProcess;
   while (SomebodyAnswers(path)) {
@@ -165,6 +150,20 @@ absl::Status CheckRunDirectory(const std::string& directory) {
 
 absl::Status CheckStateDirectory(const std::string& directory) {
   return CheckNobodyElseWrites(directory, "state-dir", "change what we load from there");
+}
+
+bool SomebodyAnswers(const std::string& path) {
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof(address.sun_path)) return false;
+  path.copy(address.sun_path, path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  // EAGAIN: a process listens there, and its queue of connections is full.
+  const bool answers =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
+      errno == EAGAIN;
+  close(fd);
+  return answers;
 }
 
 absl::Status PrepareSocket(absl::string_view address) {

@@ -45,6 +45,9 @@ absl::Status CheckStateDirectory(const std::string& directory);
 // Returns the path in "unix:PATH", or "".
 std::string SocketPath(absl::string_view address);
 
+// Whether a process accepts connections at the Unix socket `path`.
+bool SomebodyAnswers(const std::string& path);
+
 // The socket at which a data plane takes updates of circuits from processes of its machine:
 // "/run/bfly/dp0.updates" beside the agent's address "unix:/run/bfly/dp0.sock". Empty if the agent
 // has another kind of address, or if the path would be too long for a socket.

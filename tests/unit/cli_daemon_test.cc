@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "control/cli/daemon.h"
+#include "control/server/address.h"
 
 namespace bfly::control {
 namespace {
@@ -57,19 +58,19 @@ TEST_F(Daemon, RunsInASessionOfItsOwnAndWritesItsLog) {
 
 TEST_F(Daemon, ServesOnlyOnceItsSocketListens) {
   const std::string path = Files("a").socket();
-  EXPECT_FALSE(SomebodyServes(path));
+  EXPECT_FALSE(SomebodyAnswers(path));
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  EXPECT_FALSE(SomebodyServes(path));
+  EXPECT_FALSE(SomebodyAnswers(path));
   ASSERT_EQ(listen(fd, 1), 0);
-  EXPECT_TRUE(SomebodyServes(path));
+  EXPECT_TRUE(SomebodyAnswers(path));
   // More callers than the socket lets wait are still somebody's callers.
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(SomebodyServes(path));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(SomebodyAnswers(path));
   close(fd);
-  EXPECT_FALSE(SomebodyServes(path));
-  EXPECT_FALSE(SomebodyServes(std::string(sizeof(address.sun_path), 'x')));
+  EXPECT_FALSE(SomebodyAnswers(path));
+  EXPECT_FALSE(SomebodyAnswers(std::string(sizeof(address.sun_path), 'x')));
 }
 
 TEST_F(Daemon, ADeadDaemonsSocketGoesUnlessAnotherProcessServesThere) {
