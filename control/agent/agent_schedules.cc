@@ -2,6 +2,8 @@
 #include "control/agent/agent_schedules.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/agent/caller.h"
@@ -106,16 +108,21 @@ grpc::Status AgentSchedulesService::Set(grpc::ServerContext* context,
 
 grpc::Status AgentSchedulesService::Stop(grpc::ServerContext* context,
                                          const v1::AgentScheduleStopRequest*,
-                                         v1::AgentScheduleStopResponse*) {
+                                         v1::AgentScheduleStopResponse* response) {
   if (absl::Status status = CheckCaller(*context, host_); !status.ok()) return ToGrpc(status);
   const std::lock_guard lock(mutex_);
-  held_.reset();
+  const std::optional<v1::AgentScheduleRequest> held = std::exchange(held_, std::nullopt);
   const absl::StatusOr<FabricInUse> in_use = host_.Use();
   if (!in_use.ok()) return grpc::Status::OK;  // nothing is loaded, so nothing runs
   const auto schedules = SchedulesOf(*in_use->fabric);
   if (!schedules.ok()) return ToGrpc(schedules.status());
-  const absl::Status status = (*schedules)->Stop();
-  return absl::IsFailedPrecondition(status) ? grpc::Status::OK : ToGrpc(status);  // none runs
+  const auto report = (*schedules)->Stop();
+  if (absl::IsFailedPrecondition(report.status())) return grpc::Status::OK;  // none runs
+  if (!report.ok()) return ToGrpc(report.status());
+  if (held.has_value() && report->id == held->id()) {
+    FillReport(*report, *held, response->mutable_counters());
+  }
+  return grpc::Status::OK;
 }
 
 grpc::Status AgentSchedulesService::Get(grpc::ServerContext*,

@@ -199,6 +199,10 @@ absl::Status Stop(const Common& common) {
   const absl::Status status =
       Call(stub.get(), &v1::Schedules::Stub::Stop, v1::StopScheduleRequest(), &response, common);
   if (!status.ok()) return status;
+  if (!common.json && response.last().slots().empty()) {
+    printf("the schedule that was kept ended; it had not begun\n");
+    return absl::OkStatus();
+  }
   return Print(response.last(), true, common);
 }
 
@@ -223,6 +227,11 @@ absl::Status Show(const Common& common) {
   if (!response.has_status()) {
     if (common.json) return PrintJson(response);
     printf("no schedule runs\n");
+    if (response.has_kept()) {
+      printf("one that was kept, of slots of %s, begins as soon as it can%s%s\n",
+             response.kept().slot().c_str(), response.kept_problem().empty() ? "" : ": ",
+             response.kept_problem().c_str());
+    }
     return absl::OkStatus();
   }
   return Print(response.status(), true, common);

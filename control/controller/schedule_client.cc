@@ -74,10 +74,12 @@ absl::Status ScheduleClient::Set(const v1::AgentScheduleRequest& request, Deadli
   return AtPlane(connection_->Call(&v1::AgentSchedules::Stub::Set, request, &response, deadline));
 }
 
-absl::Status ScheduleClient::Stop(Deadline deadline) {
+absl::StatusOr<v1::AgentScheduleStopResponse> ScheduleClient::Stop(Deadline deadline) {
   v1::AgentScheduleStopResponse response;
-  return AtPlane(connection_->Call(&v1::AgentSchedules::Stub::Stop, v1::AgentScheduleStopRequest(),
-                                   &response, deadline));
+  const absl::Status status = connection_->Call(
+      &v1::AgentSchedules::Stub::Stop, v1::AgentScheduleStopRequest(), &response, deadline);
+  if (!status.ok()) return AtPlane(status);
+  return response;
 }
 
 absl::StatusOr<v1::AgentScheduleState> ScheduleClient::Get(bool slots, bool counters,

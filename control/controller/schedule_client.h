@@ -25,7 +25,8 @@ class ScheduleClient {
     return name_ == plane.name() && address_ == plane.address();
   }
   absl::Status Set(const v1::AgentScheduleRequest& request, Deadline deadline);
-  absl::Status Stop(Deadline deadline);
+  // Has counters if a schedule ran.
+  absl::StatusOr<v1::AgentScheduleStopResponse> Stop(Deadline deadline);
   // The schedule that runs, with what it says and its circuits only if `slots`.
   absl::StatusOr<v1::AgentScheduleState> Get(bool slots, bool counters, Deadline deadline);
 

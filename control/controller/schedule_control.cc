@@ -2,7 +2,6 @@
 #include "control/controller/schedule_control.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,15 +12,10 @@ namespace bfly::control {
 namespace {
 
 constexpr std::chrono::seconds kLookTime{5};
-// From a try to begin the schedule that was kept to the next one. Each chooses all its paths.
+// From a try to begin the schedule that was kept to the next one.
 constexpr std::chrono::seconds kBeginAgain{2};
 // How long one look repairs slots while changes wait.
 constexpr std::chrono::milliseconds kRepairTime{500};
-
-uint64_t NewId() {
-  std::random_device random;
-  return (uint64_t{random()} << 32 | random()) | 1;
-}
 
 // Of a change that the data plane may have taken up and did not confirm in time. The change stands:
 // Look() compares the data plane with it from now on.
@@ -35,10 +29,6 @@ absl::Status CannotBeginYet(const absl::Status& why) {
   return absl::Status(why.code(),
                       absl::StrCat("the schedule that was kept cannot begin yet: ", why.message(),
                                    "; stop it, or start another with replace"));
-}
-
-Interrupt InterruptAt(Deadline deadline) {
-  return [deadline] { return CheckTime(deadline); };
 }
 
 }  // namespace
@@ -74,13 +64,21 @@ bool ScheduleControl::NeedsLook() {
 
 void ScheduleControl::Look() {
   if (!NeedsLook()) return;
-  const std::lock_guard change(intent_.change_lock());
+  std::unique_lock change(intent_.change_lock());
   const SharedNetwork network = LoadedNetwork();
   if (!IsOf(network)) Forget();
   if (network == nullptr || !intent_.CheckUsable().ok()) return;
   if (!IsOf(network) && Deadline::clock::now() < begin_again_) return;
   const Deadline deadline = Deadline::clock::now() + kLookTime;
-  Tell(IsOf(network) ? KeepInStep(deadline) : Adopt(deadline, /*begin_kept=*/true));
+  if (IsOf(network)) return Tell(KeepInStep(deadline));
+  bool asked = false;
+  const absl::Status adopted = Adopt(deadline, /*begin_kept=*/true, [&asked] {
+    asked = true;
+    return absl::CancelledError("its paths are chosen without the change lock");
+  });
+  if (!asked) return Tell(adopted);
+  const absl::Status chosen = kept_paths_.ChooseAhead(intent_, change, stops_);
+  if (!chosen.ok() && !IsOf(network)) Tell(EndKept(chosen));
 }
 
 void ScheduleControl::Forget() {
@@ -92,10 +90,13 @@ void ScheduleControl::Forget() {
 }
 
 void ScheduleControl::Tell(const absl::Status& status) {
+  const SharedNetwork network = LoadedNetwork();
+  const std::lock_guard lock(mutex_);
   if (!status.ok() && status.message() != told_problem_) {
     options_.events->Note(v1::Event::WARNING, absl::StrCat("schedule: ", status.message()));
   }
   told_problem_ = std::string(status.message());
+  told_of_ = network;
 }
 
 ScheduleClient& ScheduleControl::ingress() {
@@ -106,91 +107,89 @@ ScheduleClient& ScheduleControl::ingress() {
   return *client_;
 }
 
-absl::Status ScheduleControl::CompareFirst(Deadline deadline, bool begin_kept) {
+absl::Status ScheduleControl::CompareFirst(Deadline deadline, bool begin_kept,
+                                           const Interrupt& interrupt) {
   absl::Status status = intent_.CheckLoaded();
-  if (!status.ok() || IsOf(intent_.now().state.shared_network())) return status;
+  if (!status.ok()) return status;
+  if (IsOf(intent_.now().state.shared_network())) {
+    if (!LeftKeptForAnother()) return absl::OkStatus();
+    status = KeepInStep(deadline);  // ends what a failed start may have left
+    if (!status.ok()) return status;
+  }
   Forget();
   status = intent_.CheckUsable();
-  if (status.ok()) status = Adopt(deadline, begin_kept);
+  if (status.ok()) status = Adopt(deadline, begin_kept, interrupt);
   if (!IsOf(intent_.now().state.shared_network())) return status;
   Tell(status);  // a schedule that was kept and does not fit any more holds up no other
   return absl::OkStatus();
 }
 
-absl::Status ScheduleControl::Adopt(Deadline deadline, bool begin_kept) {
+bool ScheduleControl::LeftKeptForAnother() {
+  return unsure_ && running_ == nullptr && intent_.now().schedule.has_value();
+}
+
+absl::Status ScheduleControl::Adopt(Deadline deadline, bool begin_kept,
+                                    const Interrupt& interrupt) {
   const auto held = ingress().Get(/*slots=*/true, /*counters=*/false, deadline);
   if (!held.ok()) return held.status();
   const bool runs = held->has_running();
-  if (!runs && begin_kept && intent_.now().schedule.has_value()) return BeginKept(deadline);
+  if (!runs && begin_kept && intent_.now().schedule.has_value()) {
+    return BeginKept(deadline, interrupt);
+  }
   if (runs) Keep(held->running().schedule());
   const std::lock_guard lock(mutex_);
   network_ = LoadedNetwork();
   if (!runs) return absl::OkStatus();
-  running_ = std::make_shared<const Running>(
-      Running{.id = held->running().id(),
-              .version = held->running().version(),
-              .routed = RoutedScheduleOf(held->running(), intent_.now().state),
-              .faults = {},
-              .repair_from = {}});
+  running_ = std::make_shared<const RunningSchedule>(HeldSchedule(held->running(), intent_.now()));
   return absl::OkStatus();
 }
 
-absl::Status ScheduleControl::BeginKept(Deadline deadline) {
-  const Intent& intent = intent_.now();
-  absl::StatusOr<RoutedSchedule> routed = RouteKept(*intent.schedule, intent);
-  absl::Status pushed = routed.status();
-  SharedRunning next;
-  if (routed.ok()) {
-    next = std::make_shared<const Running>(Running{.id = NewId(),
-                                                   .routed = *std::move(routed),
-                                                   .faults = intent.state.faults().down(),
-                                                   .repair_from = {}});
-    pushed = Push(*next, deadline);
+absl::Status ScheduleControl::BeginKept(Deadline deadline, const Interrupt& interrupt) {
+  const SharedNetwork network = intent_.now().state.shared_network();
+  auto chosen = kept_paths_.Of(intent_.now(), interrupt);
+  if (absl::IsDeadlineExceeded(chosen.status()) || absl::IsCancelled(chosen.status())) {
+    return chosen.status();
   }
-  const bool fits = next != nullptr && !absl::IsInvalidArgument(pushed);
-  if (fits && !pushed.ok() && !absl::IsDeadlineExceeded(pushed)) {
+  if (!chosen.ok()) return EndKept(chosen.status());
+  const auto next = std::make_shared<const RunningSchedule>(
+      NewSchedule(std::move(chosen->routed), std::move(chosen->faults)));
+  absl::Status pushed = Push(*next, deadline);
+  if (absl::IsInvalidArgument(pushed)) return EndKept(pushed);
+  if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) {
     begin_again_ = Deadline::clock::now() + kBeginAgain;
     return CannotBeginYet(pushed);
   }
-  if (!fits) Keep(std::nullopt);
+  kept_paths_.Forget();
   const std::lock_guard lock(mutex_);
-  network_ = intent.state.shared_network();
+  network_ = network;
   unsure_ = !pushed.ok();
-  if (!fits) {
-    return absl::Status(pushed.code(), absl::StrCat("the one that was kept does not fit any more: ",
-                                                    pushed.message()));
-  }
   Note(v1::ScheduleEvent::STARTED, next->routed);
-  running_ = std::move(next);
+  running_ = next;
   return pushed;
 }
 
+absl::Status ScheduleControl::EndKept(const absl::Status& why) {
+  Keep(std::nullopt);
+  const std::lock_guard lock(mutex_);
+  network_ = intent_.now().state.shared_network();
+  unsure_ = false;
+  return absl::Status(why.code(),
+                      absl::StrCat("the one that was kept does not fit any more: ", why.message()));
+}
+
 void ScheduleControl::Keep(std::optional<v1::Schedule> schedule) {
+  kept_paths_.Forget();
   intent_.Change([&](Intent& intent) { intent.schedule = std::move(schedule); });
 }
 
 void ScheduleControl::RepairFaults() {
-  const FabricState& state = intent_.now().state;
-  std::vector<Fault> faults = state.faults().down();
-  const bool counted = faults == running_->faults;
-  if (counted && !running_->repair_from.has_value()) return;
-  const auto next = std::make_shared<Running>(*running_);
-  if (!counted) {
-    next->faults = std::move(faults);
-    CountBroken(state.faults(), next->routed);
-    next->repair_from = 0;
-  }
-  const Interrupt interrupt = InterruptAt(Deadline::clock::now() + kRepairTime);
-  const bool repairs = RepairsCircuits(intent_.now());
-  const bool changed = repairs && RepairBroken(state, interrupt, *next->repair_from, next->routed);
-  if (!repairs || next->repair_from == next->routed.slots.size()) next->repair_from.reset();
-  if (changed) {
-    ++next->version;
-    ++next->repairs;
-    Note(v1::ScheduleEvent::REPAIRED, next->routed);
-  }
+  const Deadline end = Deadline::clock::now() + kRepairTime;
+  SharedRunning next = AfterFaults(
+      intent_.now(), [end] { return CheckTime(end); }, *running_);
+  if (next == nullptr) return;
+  if (next->version != running_->version) Note(v1::ScheduleEvent::REPAIRED, next->routed);
   const std::lock_guard lock(mutex_);
-  running_ = next;
+  running_ = std::move(next);
 }
 
 absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
@@ -198,35 +197,24 @@ absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
   if (!held.ok()) return held.status();
   absl::Status status;
   if (running_ == nullptr) {
-    if (held->has_running()) status = ingress().Stop(deadline);
+    if (held->has_running()) status = ingress().Stop(deadline).status();
   } else {
     RepairFaults();
     if (held->running().id() != running_->id || held->running().version() != running_->version) {
       status = Push(*running_, deadline);
     }
   }
+  // The one that was kept is to begin after all.
+  if (status.ok() && LeftKeptForAnother()) Forget();
   const std::lock_guard lock(mutex_);
   unsure_ = !status.ok();
   return status;
 }
 
-absl::Status ScheduleControl::Push(const Running& running, Deadline deadline) {
+absl::Status ScheduleControl::Push(const RunningSchedule& running, Deadline deadline) {
   return ingress().Set(ScheduleMessageOf(running.id, running.version, running.routed,
                                          intent_.now().state.network().rows()),
                        deadline);
-}
-
-absl::StatusOr<v1::ScheduleStatus> ScheduleControl::DryRun(const v1::Schedule& schedule,
-                                                           uint64_t election_id,
-                                                           const Interrupt& interrupt) {
-  if (absl::Status status = intent_.CheckPermitted(election_id); !status.ok()) return status;
-  // Who waits would keep a thread that changes need.
-  const std::unique_lock turn(dry_run_, std::try_to_lock);
-  if (!turn.owns_lock()) {
-    return absl::ResourceExhaustedError(
-        "another dry run of a schedule chooses its paths; ask again when it has ended");
-  }
-  return RouteDryRun(schedule, intent_, interrupt);
 }
 
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartScheduleRequest& request,
@@ -234,14 +222,18 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
                                                           const Interrupt& interrupt) {
   v1::Schedule schedule = request.schedule();
   if (absl::Status status = CheckScheduleRequest(&schedule); !status.ok()) return status;
-  if (request.dry_run()) return DryRun(schedule, request.election_id(), interrupt);
+  if (request.dry_run()) {
+    absl::Status permitted = intent_.CheckPermitted(request.election_id());
+    if (!permitted.ok()) return permitted;
+    return dry_runs_.Route(schedule, intent_, interrupt);
+  }
   const auto change = intent_.BeginChange(request.election_id(), deadline);
   if (!change.ok()) return change.status();
-  absl::Status known = CompareFirst(deadline, /*begin_kept=*/!request.replace());
+  absl::Status known = CompareFirst(deadline, /*begin_kept=*/!request.replace(), interrupt);
   if (!known.ok()) return known;
   auto started = StartCompared(std::move(schedule), request.replace(), deadline, interrupt);
-  // One that was kept and not replaced is to begin after all.
-  if (running_ == nullptr && intent_.now().schedule.has_value()) Forget();
+  // One that was kept is to begin after all, once it is sure that this one did not.
+  if (running_ == nullptr && !unsure_ && intent_.now().schedule.has_value()) Forget();
   return started;
 }
 
@@ -262,10 +254,8 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::StartCompared(v1::Schedule s
   absl::Status pushed = intent_.CheckUsable();
   if (pushed.ok()) pushed = CheckTime(deadline);
   if (!pushed.ok()) return pushed;
-  const auto next = std::make_shared<const Running>(Running{.id = NewId(),
-                                                            .routed = *std::move(routed),
-                                                            .faults = state.faults().down(),
-                                                            .repair_from = {}});
+  const auto next = std::make_shared<const RunningSchedule>(
+      NewSchedule(*std::move(routed), state.faults().down()));
   pushed = Push(*next, deadline);
   const std::lock_guard lock(mutex_);
   unsure_ = !pushed.ok();
@@ -288,28 +278,30 @@ absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t elec
                                                                    const Interrupt& interrupt) {
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
-  if (absl::Status known = CompareFirst(deadline, /*begin_kept=*/true); !known.ok()) return known;
+  absl::Status known = CompareFirst(deadline, /*begin_kept=*/true, interrupt);
+  if (!known.ok()) return known;
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
-  const FabricState& state = intent_.now().state;
-  const auto next = std::make_shared<Running>(*running_);
-  next->faults = state.faults().down();
-  next->repair_from.reset();
-  const auto changed = RouteAgain(state, next->routed, interrupt);
+  const auto next = std::make_shared<RunningSchedule>(*running_);
+  const auto changed = RouteAnew(intent_.now(), interrupt, *next);
   if (!changed.ok()) return changed.status();
   v1::RepairScheduleResponse response;
   response.set_changed_slots(*changed);
   response.set_broken_slots(BrokenSlots(next->routed));
   absl::Status pushed;
   if (response.changed_slots() > 0) {
-    ++next->version;
-    ++next->repairs;
     pushed = CheckTime(deadline);
     if (!pushed.ok()) return pushed;
     pushed = Push(*next, deadline);
   }
   const std::lock_guard lock(mutex_);
   unsure_ = unsure_ || !pushed.ok();
-  if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
+  if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) {
+    // The data plane may have the new paths all the same. No others get their version.
+    const auto before = std::make_shared<RunningSchedule>(*running_);
+    before->version = next->version + 1;
+    running_ = before;
+    return pushed;
+  }
   if (response.changed_slots() > 0) Note(v1::ScheduleEvent::REPAIRED, next->routed);
   running_ = next;
   if (!pushed.ok()) return Unconfirmed(pushed, "the schedule has its new paths");
@@ -319,7 +311,8 @@ absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t elec
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, Deadline deadline) {
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
-  if (absl::Status known = CompareFirst(deadline, /*begin_kept=*/false); !known.ok()) return known;
+  absl::Status known = CompareFirst(deadline, /*begin_kept=*/false, {});
+  if (!known.ok()) return known;
   v1::ScheduleStatus last;
   if (running_ == nullptr && intent_.now().schedule.has_value()) {
     last.set_rows(intent_.now().state.network().rows());
@@ -329,41 +322,44 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
     return last;
   }
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
-  auto held = ingress().Get(/*slots=*/false, /*counters=*/true, deadline);
-  if (!held.ok()) return held.status();
-  if (held->running().id() == running_->id) last = std::move(*held->mutable_counters());
+  const auto ended = ingress().Stop(deadline);
+  if (ended.ok()) last = ended->counters();
   FillPaths(running_->routed, intent_.now().state.network().rows(), &last);
   last.set_repairs(running_->repairs);
-  // A data plane that was restarted may not have got the schedule again.
-  absl::Status status;
-  if (held->has_running()) status = ingress().Stop(deadline);
   const std::lock_guard lock(mutex_);
-  unsure_ = !status.ok();
-  if (!status.ok() && !absl::IsDeadlineExceeded(status)) return status;
+  unsure_ = !ended.ok();
+  if (!ended.ok() && !absl::IsDeadlineExceeded(ended.status())) return ended.status();
   Note(v1::ScheduleEvent::STOPPED, running_->routed);
   Keep(std::nullopt);
   running_.reset();
-  if (!status.ok()) return Unconfirmed(status, "the schedule ends");
+  if (!ended.ok()) return Unconfirmed(ended.status(), "the schedule ends");
   return last;
 }
 
 std::map<RowPair, std::set<Tag>> ScheduleControl::TagsOfPairs(const std::set<RowPair>& pairs) {
-  const SharedNetwork network = LoadedNetwork();
-  const SharedRunning running = RunningOn(network);
+  const SharedRunning running = RunningOn(LoadedNetwork());
   return running == nullptr ? std::map<RowPair, std::set<Tag>>() : TagsOf(running->routed, pairs);
 }
 
 absl::StatusOr<v1::GetScheduleResponse> ScheduleControl::Get(Deadline deadline) {
   std::shared_ptr<const DataPlane> plane;
   SharedNetwork network;
+  std::optional<v1::Schedule> kept;
   const absl::Status read = intent_.Read([&](const Intent& intent) {
     plane = intent.planes[intent.plane_of_stage[0]];
     network = intent.state.shared_network();
+    kept = intent.schedule;
   });
   if (!read.ok()) return read;
   v1::GetScheduleResponse response;
   const SharedRunning running = RunningOn(network);
-  if (running == nullptr) return response;
+  if (running == nullptr) {
+    if (!kept.has_value()) return response;
+    *response.mutable_kept() = *std::move(kept);
+    const std::lock_guard lock(mutex_);
+    if (told_of_ == network) response.set_kept_problem(told_problem_);
+    return response;
+  }
   if (!plane->known().reachable) return plane->UnavailableError();
   // Readers do not wait for changes, so they have a connection of their own.
   ScheduleClient client(*plane, options_.caller);

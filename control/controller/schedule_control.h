@@ -3,6 +3,7 @@
 // plane of stage 0 over faults and restarts.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -15,10 +16,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
+#include "control/controller/kept_paths.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/repeated_call.h"
+#include "control/controller/running_schedule.h"
 #include "control/controller/schedule_client.h"
 #include "control/controller/schedule_message.h"
+#include "control/controller/schedule_request.h"
 #include "control/events/event_log.h"
 #include "control/intent/slot_paths.h"
 
@@ -34,6 +38,7 @@ class ScheduleControl {
   };
   // `intent` must outlive the object.
   ScheduleControl(LoadedIntent& intent, Options options);
+  ~ScheduleControl() { stops_ = true; }
 
   // `interrupt` gives up the choice of paths, in which nothing has changed yet.
   absl::StatusOr<v1::ScheduleStatus> Start(const v1::StartScheduleRequest& request,
@@ -48,21 +53,9 @@ class ScheduleControl {
   std::map<RowPair, std::set<Tag>> TagsOfPairs(const std::set<RowPair>& pairs);
 
  private:
-  struct Running {
-    uint64_t id = 0;
-    uint32_t version = 1;
-    uint32_t repairs = 0;
-    RoutedSchedule routed;
-    std::vector<Fault> faults;  // that `routed` was looked at for
-    // The slots from here on are yet to be repaired around these faults; nothing: no slot is.
-    std::optional<size_t> repair_from;
-  };
-  using SharedRunning = std::shared_ptr<const Running>;
+  using SharedRunning = std::shared_ptr<const RunningSchedule>;
   using SharedNetwork = std::shared_ptr<const Network>;
 
-  // Chooses the paths without the change lock.
-  absl::StatusOr<v1::ScheduleStatus> DryRun(const v1::Schedule& schedule, uint64_t election_id,
-                                            const Interrupt& interrupt);
   // Compares the data plane with what was asked for, and makes up the difference. Takes the change
   // lock if there is one.
   void Look();
@@ -71,11 +64,15 @@ class ScheduleControl {
   ScheduleClient& ingress();
   // A change must know what runs on the loaded fabric, also if no look at it came yet.
   // FailedPrecondition: no fabric is loaded. Unavailable: a data plane of it cannot be used.
-  absl::Status CompareFirst(Deadline deadline, bool begin_kept);
+  absl::Status CompareFirst(Deadline deadline, bool begin_kept, const Interrupt& interrupt);
   // Takes over the schedule that the data plane runs. If it runs none, begins the one that was
-  // kept.
-  absl::Status Adopt(Deadline deadline, bool begin_kept);
-  absl::Status BeginKept(Deadline deadline);
+  // kept. `interrupt` gives up the choice of its paths.
+  absl::Status Adopt(Deadline deadline, bool begin_kept, const Interrupt& interrupt);
+  absl::Status BeginKept(Deadline deadline, const Interrupt& interrupt);
+  // The schedule that was kept never begins, because of this error, which it returns.
+  absl::Status EndKept(const absl::Status& why);
+  // A start failed in the place of one that was kept, and may have reached the data plane.
+  bool LeftKeptForAnother();
   // Start() once CompareFirst() has returned.
   absl::StatusOr<v1::ScheduleStatus> StartCompared(v1::Schedule schedule, bool replace,
                                                    Deadline deadline, const Interrupt& interrupt);
@@ -85,7 +82,7 @@ class ScheduleControl {
   // Looks at the faults of now, and repairs as many slots as a moment allows.
   void RepairFaults();
   absl::Status CheckRuns();  // FailedPrecondition: no schedule runs
-  absl::Status Push(const Running& running, Deadline deadline);
+  absl::Status Push(const RunningSchedule& running, Deadline deadline);
   void Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed) {
     options_.events->Add(ScheduleEventOf(change, routed));
   }
@@ -101,16 +98,19 @@ class ScheduleControl {
 
   LoadedIntent& intent_;
   const Options options_;
-  TimedLock dry_run_;                       // one at a time, because the paths take up to 100 MB
+  std::atomic<bool> stops_{false};  // the object is being destroyed
+  ScheduleDryRuns dry_runs_;
   std::unique_ptr<ScheduleClient> client_;  // the change lock
+  KeptPaths kept_paths_;                    // the change lock
 
   // Written with the change lock and this mutex held.
   std::mutex mutex_;
-  SharedNetwork network_;     // of the fabric that was compared; null: none was yet
-  SharedRunning running_;     // null: none runs
-  std::string told_problem_;  // the change lock
-  Deadline begin_again_;      // the change lock: no look tries what was kept before this
-  bool unsure_ = false;       // a call failed, so the data plane may hold something else
+  SharedNetwork network_;  // of the fabric that was compared; null: none was yet
+  SharedRunning running_;  // null: none runs
+  std::string told_problem_;
+  SharedNetwork told_of_;  // of the fabric that had the problem
+  Deadline begin_again_;   // the change lock: no look tries what was kept before this
+  bool unsure_ = false;    // a call failed, so the data plane may hold something else
 
   RepeatedCall watch_;  // looks
 };

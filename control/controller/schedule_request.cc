@@ -2,6 +2,7 @@
 #include "control/controller/schedule_request.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -34,9 +35,15 @@ bool RepairsCircuits(const Intent& intent) {
   return intent.topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
 }
 
-absl::StatusOr<v1::ScheduleStatus> RouteDryRun(const v1::Schedule& schedule,
-                                               const LoadedIntent& intent,
-                                               const Interrupt& interrupt) {
+absl::StatusOr<v1::ScheduleStatus> ScheduleDryRuns::Route(const v1::Schedule& schedule,
+                                                          const LoadedIntent& intent,
+                                                          const Interrupt& interrupt) {
+  // Who waits would keep a thread that changes need.
+  const std::unique_lock turn(turn_, std::try_to_lock);
+  if (!turn.owns_lock()) {
+    return absl::ResourceExhaustedError(
+        "another dry run of a schedule chooses its paths; ask again when it has ended");
+  }
   std::shared_ptr<const Network> network;
   std::optional<Links> links;
   std::optional<LinkLoad> load;
@@ -54,17 +61,6 @@ absl::StatusOr<v1::ScheduleStatus> RouteDryRun(const v1::Schedule& schedule,
   v1::ScheduleStatus status;
   FillPaths(*routed, network->rows(), &status);
   return status;
-}
-
-absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent) {
-  if (absl::Status led_back = CheckWayBack(schedule, intent); !led_back.ok()) return led_back;
-  const FabricState& state = intent.state;
-  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state);
-  if (routed.ok() || state.faults().down().empty()) return routed;
-  const Network& network = state.network();
-  routed = RouteSchedule(schedule, network, state.capacity(), FaultSet(network));
-  if (routed.ok()) UpdateForFaults(state, RepairsCircuits(intent), *routed);
-  return routed;
 }
 
 }  // namespace bfly::control

@@ -2,11 +2,14 @@
 // Checks whether a schedule can run on the loaded fabric, and chooses its paths.
 #pragma once
 
+#include <memory>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
 #include "control/controller/intent.h"
 #include "control/controller/loaded_intent.h"
+#include "control/controller/timed_lock.h"
 #include "control/intent/slot_paths.h"
 
 namespace bfly::control {
@@ -25,13 +28,16 @@ absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent);
 // Whether circuits over a link that goes down are set up again over other links.
 bool RepairsCircuits(const Intent& intent);
 
-// Chooses the paths on the loaded fabric as it is now, without the change lock.
-absl::StatusOr<v1::ScheduleStatus> RouteDryRun(const v1::Schedule& schedule,
-                                               const LoadedIntent& intent,
-                                               const Interrupt& interrupt);
+// Chooses paths without starting a schedule. Thread-safe.
+class ScheduleDryRuns {
+ public:
+  // Chooses the paths on the loaded fabric as it is now, without the change lock.
+  // ResourceExhausted: another dry run chooses its paths.
+  absl::StatusOr<v1::ScheduleStatus> Route(const v1::Schedule& schedule, const LoadedIntent& intent,
+                                           const Interrupt& interrupt);
 
-// Chooses the paths of a schedule that ran before. Such a schedule goes on running when links go
-// down, so it also begins again over links that are down if it finds no way around them.
-absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent);
+ private:
+  TimedLock turn_;  // one at a time, because the paths take up to 100 MB
+};
 
 }  // namespace bfly::control

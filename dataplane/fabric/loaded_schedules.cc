@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/tsc_hz.h"
+#include "dataplane/fabric/memory_need.h"
 #include "dataplane/slots/intermediate_row_tags.h"
 
 namespace bfly::dataplane {
@@ -134,24 +136,41 @@ absl::Status LoadedSchedules::Check(const ScheduleConfig& config) const {
   return CheckSchedule(config, network_);
 }
 
+absl::Status LoadedSchedules::CheckMemory(const ScheduleConfig& config) const {
+  const std::set<const Worker*> workers(gatekeepers_.begin(), gatekeepers_.end());
+  const uint64_t slots = config.tags.size(), circuits = slots * network_.rows();
+  uint64_t need = circuits * SlotTable::kBytesPerCircuit +
+                  SlotQueues::Bytes(circuits, std::min(config.waiting_frames, most_frames_)) +
+                  workers.size() * slots * sizeof(SlotCounts::Slot);
+  if (config.late == LatePolicy::kVlb) need += ways_back_.MemoryNeed();
+  return CheckMemoryNeed(network_, need, AvailableMemory(), "the schedule",
+                         "fewer slots, or let fewer frames wait");
+}
+
 absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   if (absl::Status status = Check(config); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (absl::Status status = CheckMemory(config); !status.ok()) return status;
   const uint64_t hz = TscHz();
   // A repaired schedule keeps the clock of the previous one.
   const bool repaired = !parts_.empty() && config.id != 0 && config.id == id_ &&
                         config.tags.size() == table_->slots();
   const SlotClock clock =
       repaired ? table_->clock()
-               : SlotClock(rte_rdtsc(), SlotClock::PeriodOf(config.slot_ns, hz),
+               : SlotClock(/*origin=*/0, SlotClock::PeriodOf(config.slot_ns, hz),
                            SlotClock::PeriodOf(config.guard_ns, hz) >> SlotClock::kFractionBits);
   const bool by_intermediate_rows = config.late == LatePolicy::kVlb;
   if (by_intermediate_rows) ways_back_.Open();
-  auto table = std::make_shared<const SlotTable>(network_, config, clock);
+  const auto table = std::make_shared<SlotTable>(network_, config, clock);
   queue_frames_ = config.queue_frames;
   waiting_frames_ = config.waiting_frames;
   std::vector<Part> next = PartsOf(table, repaired ? parts_ : std::vector<Part>{});
-  table_ = std::move(table);
+  // A large schedule takes long to build. Its first slot begins when workers can take it up.
+  if (!repaired) {
+    dropped_before_ = ways_back_.dropped();
+    table->StartAt(rte_rdtsc());
+  }
+  table_ = table;
   id_ = config.id;
   const bool taken_up =
       Publish(std::move(next), by_intermediate_rows, std::chrono::steady_clock::now() + kPatience);
@@ -168,21 +187,16 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
 std::vector<LoadedSchedules::Part> LoadedSchedules::PartsOf(
     const std::shared_ptr<const SlotTable>& table, const std::vector<Part>& before) const {
   const uint64_t frames = std::min(waiting_frames_, most_frames_);
-  std::map<const Worker*, std::shared_ptr<SlotLooks>> looks;
+  std::map<const Worker*, std::shared_ptr<SlotCounts>> of_worker;
   std::vector<Part> parts;
   for (size_t i = 0; i < gates_.size(); ++i) {
     const RowRange rows = gates_[i]->rows();
     const uint32_t total = ShareOfWaiting(frames, rows, network_.rows());
-    std::shared_ptr<SlotCounts> counts;
-    if (before.empty()) {
-      std::shared_ptr<SlotLooks>& of_worker = looks[gatekeepers_[i]];
-      if (of_worker == nullptr) of_worker = std::make_shared<SlotLooks>();
-      counts = std::make_shared<SlotCounts>(table->slots(), of_worker);
-    } else {
-      counts = before[i].counts;
-    }
+    std::shared_ptr<SlotCounts>& counts = of_worker[gatekeepers_[i]];
+    if (!before.empty()) counts = before[i].counts;
+    if (counts == nullptr) counts = std::make_shared<SlotCounts>(table->slots());
     parts.push_back({.run = std::make_shared<SlotRun>(table, rows, queue_frames_, total, counts),
-                     .counts = std::move(counts)});
+                     .counts = counts});
   }
   return parts;
 }
@@ -197,7 +211,7 @@ void LoadedSchedules::LimitFrames(uint32_t most) {
           std::chrono::steady_clock::now() + kPatience);
 }
 
-absl::Status LoadedSchedules::Stop() {
+absl::StatusOr<ScheduleReport> LoadedSchedules::Stop() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (parts_.empty()) return absl::FailedPreconditionError("no schedule runs");
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -210,11 +224,12 @@ absl::Status LoadedSchedules::Stop() {
     for (const auto& worker : workers_) period.Ask(worker->epoch());
     all_passed = period.Wait(deadline);
   }
-  table_.reset();
+  const std::vector<Part> ended = parts_;
+  const std::shared_ptr<const SlotTable> table = std::move(table_);
   // A worker that has no gate may have used up the time.
   const auto moment = std::chrono::steady_clock::now() + std::chrono::milliseconds(250);
   const bool taken_up = Publish({}, /*by_intermediate_rows=*/false, std::max(deadline, moment));
-  if (taken_up && all_passed) return absl::OkStatus();
+  if (taken_up && all_passed) return ReportOf(*table, ended);
   return absl::DeadlineExceededError(
       taken_up ? "the schedule has ended, but a worker made no pass within 2 s, and may bring "
                  "frames that it let in for the schedule"
@@ -240,27 +255,32 @@ bool LoadedSchedules::Publish(std::vector<Part> next, bool by_intermediate_rows,
 absl::StatusOr<ScheduleReport> LoadedSchedules::Report() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (parts_.empty()) return absl::FailedPreconditionError("no schedule runs");
+  return ReportOf(*table_, parts_);
+}
+
+ScheduleReport LoadedSchedules::ReportOf(const SlotTable& table,
+                                         const std::vector<Part>& parts) const {
   ScheduleReport report;
   report.id = id_;
   const uint64_t now = rte_rdtsc();
-  report.turns = table_->clock().At(now) + 1;
-  report.seconds =
-      static_cast<double>(now - table_->clock().Begin(0)) / static_cast<double>(TscHz());
-  report.slots.resize(table_->slots());
+  report.turns = table.clock().At(now) + 1;
+  report.seconds = static_cast<double>(now - table.clock().Begin(0)) / static_cast<double>(TscHz());
+  report.slots.resize(table.slots());
   for (size_t i = 0; i < report.slots.size(); ++i) {
     report.slots[i].turns = TurnsOf(report.turns, i, report.slots.size());
     report.slots[i].ended = TurnsOf(report.turns - 1, i, report.slots.size());
   }
-  std::map<int, ScheduleReport::Switching> workers;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    AddCounts(*parts_[i].counts, report);
-    const int lcore = gatekeepers_[i]->lcore();
-    const SlotLooks& looks = *parts_[i].counts->looks;  // those of all gates of the worker
-    workers[lcore] = {.lcore = lcore,
-                      .lateness = InNanoseconds(looks.lateness()),
-                      .passed_over = looks.passed_over()};
+  std::map<int, const SlotCounts*> of_worker;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    of_worker[gatekeepers_[i]->lcore()] = parts[i].counts.get();
   }
-  for (const auto& [lcore, worker] : workers) report.workers.push_back(worker);
+  for (const auto& [lcore, counts] : of_worker) {
+    AddCounts(*counts, report);
+    report.workers.push_back({.lcore = lcore,
+                              .lateness = InNanoseconds(counts->looks.lateness()),
+                              .passed_over = counts->looks.passed_over()});
+  }
+  report.no_memory += ways_back_.dropped() - dropped_before_;
   return report;
 }
 

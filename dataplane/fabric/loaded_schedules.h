@@ -35,7 +35,7 @@ class LoadedSchedules final : public Schedules {
   void LimitFrames(uint32_t most);
 
   absl::Status Start(const ScheduleConfig& config) override;
-  absl::Status Stop() override;
+  absl::StatusOr<ScheduleReport> Stop() override;
   absl::StatusOr<ScheduleReport> Report() const override;
 
   bool turns_back() const override { return ways_back_.open(); }
@@ -44,12 +44,15 @@ class LoadedSchedules final : public Schedules {
   void DiscardTurningBack() { ways_back_.Discard(); }
 
  private:
-  // The run at one gate, and its counts. The counts of a schedule outlive its repair.
+  // The run at one gate, and the counts of the gate's worker. The counts of a schedule outlive its
+  // repair.
   struct Part {
     std::shared_ptr<SlotRun> run;
     std::shared_ptr<SlotCounts> counts;
   };
   absl::Status Check(const ScheduleConfig& config) const;
+  // ResourceExhausted: the machine has not the memory for the schedule. The caller holds mutex_.
+  absl::Status CheckMemory(const ScheduleConfig& config) const;
   // Makes the gates run `next`, and waits until their workers have taken it up. Returns false if a
   // worker has not taken it up at the deadline. The caller holds mutex_.
   bool Publish(std::vector<Part> next, bool by_intermediate_rows,
@@ -57,6 +60,8 @@ class LoadedSchedules final : public Schedules {
   // Makes the part of each gate. The counts are those of `before`, or new ones.
   std::vector<Part> PartsOf(const std::shared_ptr<const SlotTable>& table,
                             const std::vector<Part>& before) const;
+  // What `parts` did by `table` up to now. The caller holds mutex_.
+  ScheduleReport ReportOf(const SlotTable& table, const std::vector<Part>& parts) const;
 
   const Network& network_;
   RouteTable& routes_;
@@ -70,6 +75,7 @@ class LoadedSchedules final : public Schedules {
   uint64_t id_ = 0;
   uint32_t queue_frames_ = 0, waiting_frames_ = 0;  // limits of the schedule, as in ScheduleConfig
   std::vector<Part> parts_;                         // one for each gate; empty: no schedule runs
+  uint64_t dropped_before_ = 0;  // what the ways back had dropped when the schedule started
   Retired retired_;
 };
 

@@ -26,20 +26,37 @@ void WaysBack::Make() {
     std::fill(gate_of_row.begin() + of_gate.first, gate_of_row.begin() + of_gate.last + 1,
               static_cast<uint16_t>(gate));
   }
+  // Nothing is kept if memory runs out on the way.
   std::vector<std::vector<Ring*>> to_gate(gates_.size());
+  std::vector<std::unique_ptr<Ring>> made;
+  std::vector<std::unique_ptr<TurnBackOut>> ways;
   for (size_t out = 0; out < ways_out_.size(); ++out) {
     std::vector<Ring*> rings;
     for (size_t gate = 0; gate < gates_.size(); ++gate) {
       const OnNode on(gatekeepers_[gate]->node());
-      rings.push_back(rings_.emplace_back(std::make_unique<Ring>(kTurningBack)).get());
+      rings.push_back(made.emplace_back(std::make_unique<Ring>(kTurningBack)).get());
       to_gate[gate].push_back(rings.back());
     }
-    ways_.push_back(std::make_unique<TurnBackOut>(gate_of_row, std::move(rings)));
+    ways.push_back(std::make_unique<TurnBackOut>(gate_of_row, std::move(rings)));
   }
+  waiting_ = std::jthread([this](const std::stop_token& stop) { WaitForLast(stop); });
+  rings_ = std::move(made);
+  ways_ = std::move(ways);
   for (size_t gate = 0; gate < gates_.size(); ++gate) {
     gates_[gate]->AddWaysBack(std::move(to_gate[gate]));
   }
-  waiting_ = std::jthread([this](const std::stop_token& stop) { WaitForLast(stop); });
+}
+
+uint64_t WaysBack::MemoryNeed() const {
+  const std::lock_guard lock(mutex_);
+  return ways_.empty() ? ways_out_.size() * gates_.size() * kTurningBack * sizeof(Descriptor) : 0;
+}
+
+uint64_t WaysBack::dropped() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t sum = 0;
+  for (const auto& way : ways_) sum += way->dropped();
+  return sum;
 }
 
 void WaysBack::SetOpen(bool open) {

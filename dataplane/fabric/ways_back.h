@@ -36,6 +36,10 @@ class WaysBack {
   }
   void AddWayOut(Egress* way_out) { ways_out_.push_back(way_out); }
   bool lead_anywhere() const { return !ways_out_.empty(); }
+  // The bytes that Open would take. The ways keep them until the workers have ended.
+  uint64_t MemoryNeed() const;
+  // How many packets were dropped because a way was full.
+  uint64_t dropped() const;
 
   // Opens the ways. Packets may be sent by an intermediate row when it returns.
   void Open();

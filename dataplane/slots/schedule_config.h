@@ -54,12 +54,14 @@ struct ScheduleReport {
   uint64_t turns = 0;
   double seconds = 0;  // since the schedule started
   std::vector<SlotCounters> slots;
-  uint64_t no_slot = 0;              // dropped frames: no slot leads from the row to the output
-  uint64_t no_memory = 0;            // dropped frames: waiting_frames waited already
+  uint64_t no_slot = 0;  // dropped frames: no slot leads from the row to the output
+  // Dropped frames: waiting_frames waited already, or a way back from an intermediate row was full.
+  uint64_t no_memory = 0;
   uint64_t by_intermediate_row = 0;  // frames of all slots that left for an intermediate row
   uint64_t longest_wait_ns = 0;
   // For each worker of the inputs: how long after the beginning of a slot it first looked at its
-  // clock, in nanoseconds, and how many slots passed without a look.
+  // clock, in nanoseconds, and how many slots passed without a look. Only slots that frames waited
+  // for count.
   struct Switching {
     int lcore = 0;
     Lateness lateness;

@@ -15,9 +15,10 @@ class Schedules {
   // schedule. InvalidArgument names the field. DeadlineExceeded: a worker made no pass within two
   // seconds. It takes the schedule up in its next pass.
   virtual absl::Status Start(const ScheduleConfig& config) = 0;
-  // Ends the schedule. Frames that wait are dropped as slot_missed. FailedPrecondition: no schedule
-  // runs.
-  virtual absl::Status Stop() = 0;
+  // Ends the schedule. Frames that wait are dropped as slot_missed. Returns what the schedule did,
+  // these drops included. FailedPrecondition: no schedule runs. DeadlineExceeded: a worker made no
+  // pass within two seconds. Its part of the schedule ends in its next pass.
+  virtual absl::StatusOr<ScheduleReport> Stop() = 0;
   // FailedPrecondition: no schedule runs.
   virtual absl::StatusOr<ScheduleReport> Report() const = 0;
   // Whether workers look for packets that turn back at an intermediate row: from the start of a

@@ -27,6 +27,7 @@ class SlotClock {
   }
 
   uint64_t origin() const { return origin_; }
+  void set_origin(uint64_t origin) { origin_ = origin; }
   uint64_t Begin(uint64_t slot) const {
     return origin_ + static_cast<uint64_t>(Ticks128{slot} * period_ >> kFractionBits);
   }

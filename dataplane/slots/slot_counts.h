@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a schedule counts at the input rows of one worker's segment.
+// What a schedule counts at the input rows of one worker. All gates of the worker share it.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <vector>
 
 #include "dataplane/telemetry/lateness.h"
 #include "dataplane/telemetry/one_writer.h"
 
 namespace bfly::dataplane {
 
-// How punctually a worker looks at its slots. All gates of the worker share it, and a slot counts
-// once, however many gates frames wait at. Worker: writes, readers: relaxed loads.
+// How punctually a worker looks at its slots. A slot counts once, however many gates frames wait
+// at. Worker: writes, readers: relaxed loads.
 class SlotLooks {
  public:
+  // `slots` is how many slots a cycle has.
+  explicit SlotLooks(uint32_t slots) : passed_(slots) {}
+
   // The worker looks at frames that wait for `slot`, `late` ticks after the slot began. Its first
   // look counts.
   void Look(uint64_t slot, uint64_t late) {
     if (slot < next_look_) return;
     next_look_ = slot + 1;
+    passed_[slot % passed_.size()] = slot + 1;
     late_.Add(late);
   }
-  // The slots from `first` to before `end` passed while frames waited and nobody looked at them.
+  // The slot `first` and its repeats before `end` passed while frames waited for them and nobody
+  // looked at them.
   void PassOver(uint64_t first, uint64_t end) {
-    first = std::max({first, passed_, next_look_});
+    const uint64_t cycle = passed_.size();
+    uint64_t& passed = passed_[first % cycle];
+    if (passed > first) first += (passed - first + cycle - 1) / cycle * cycle;
     if (first >= end) return;
-    passed_ = end;
-    Bump(passed_over_, end - first);
+    passed = end;
+    Bump(passed_over_, (end - first - 1) / cycle + 1);
   }
 
   Lateness lateness() const { return late_.Read(); }  // in ticks
@@ -39,14 +46,15 @@ class SlotLooks {
   LatenessMeter late_;
   std::atomic<uint64_t> passed_over_{0};
   uint64_t next_look_ = 0;  // worker only: the slots before it had their look
-  uint64_t passed_ = 0;     // worker only: the slots before it are counted if they were passed over
+  // Worker only, for each slot of the cycle: its repeats before this number had their look, or are
+  // counted if they were passed over.
+  std::vector<uint64_t> passed_;
 };
 
 // Worker: writes, readers: relaxed loads.
 struct SlotCounts {
-  explicit SlotCounts(uint32_t count,
-                      std::shared_ptr<SlotLooks> of_worker = std::make_shared<SlotLooks>())
-      : slots(std::make_unique<Slot[]>(count)), looks(std::move(of_worker)) {}
+  // `count` is how many slots a cycle has.
+  explicit SlotCounts(uint32_t count) : slots(std::make_unique<Slot[]>(count)), looks(count) {}
 
   struct alignas(64) Slot {
     std::atomic<uint64_t> frames{0};
@@ -67,7 +75,7 @@ struct SlotCounts {
   std::atomic<uint64_t> no_memory{0};
   std::atomic<uint64_t> by_intermediate_row{0};
   std::atomic<uint64_t> longest_wait{0};  // ticks
-  const std::shared_ptr<SlotLooks> looks;
+  SlotLooks looks;
 };
 
 }  // namespace bfly::dataplane

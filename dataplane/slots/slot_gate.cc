@@ -31,7 +31,8 @@ void SlotRun::StepTo(uint64_t now) {
   const bool first = end_ == 0;
   Bump(counts_->slots[index_].used, used_);
   const uint64_t slot = !first && now < clock.Begin(slot_ + 2) ? slot_ + 1 : clock.At(now);
-  if (!first && held() > 0) counts_->looks->PassOver(slot_ + 1, slot);
+  // Admit may have stepped into a slot that ended before the next pass.
+  if (!first && held() > 0) PassOver(late_is_due_ ? slot_ : slot_ + 1, slot);
   index_ = !first && slot == slot_ + 1 ? (index_ + 1 == table_->slots() ? 0 : index_ + 1)
                                        : static_cast<uint32_t>(slot % table_->slots());
   slot_ = slot;
@@ -43,11 +44,20 @@ void SlotRun::StepTo(uint64_t now) {
   late_is_due_ = ready_ && !first;
 }
 
+void SlotRun::PassOver(uint64_t first, uint64_t end) {
+  const uint64_t slots = table_->slots();
+  const uint64_t last = std::min(end, first + slots);
+  for (uint64_t slot = first; slot < last; ++slot) {
+    if (queues_.has_packets(static_cast<uint32_t>(slot % slots)))
+      counts_->looks.PassOver(slot, end);
+  }
+}
+
 int SlotRun::Release(uint64_t now, Descriptor* batch, int room) {
   now_ = now;
   if (now >= end_) StepTo(now);
   if (late_is_due_ && now >= begin_) {
-    counts_->looks->Look(slot_, now - begin_);
+    counts_->looks.Look(slot_, now - begin_);
     late_is_due_ = false;
   }
   if (!ready_ || now < begin_ || now >= close_) return 0;
@@ -111,9 +121,9 @@ int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
   for (int i = 0; i < count; ++i) {
     Descriptor& packet = burst[i];
     if (packet.fixed == 0) {
-      // A pass takes time: the packet may have come in the guard, or in the next slot.
+      // A pass takes time: the packet may have come in the guard, or in a later slot.
       const uint64_t came = std::max(now_, ArrivalOf(packet));
-      if (came >= end_ && came < table_->clock().Begin(slot_ + 2)) {
+      if (came >= end_) {
         now_ = came;
         StepTo(now_);
       }
@@ -166,6 +176,7 @@ void SlotRun::GoOnFrom(const SlotRun& before) {
   begin_ = before.begin_;
   close_ = before.close_;
   end_ = before.end_;
+  late_is_due_ = before.late_is_due_;
   next_row_ = before.next_row_;
 }
 

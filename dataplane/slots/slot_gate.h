@@ -68,6 +68,8 @@ class SlotRun {
   static constexpr int kInTurn = 16;
 
   void StepTo(uint64_t now);
+  // Counts the slots from `first` to before `end` for which packets wait.
+  void PassOver(uint64_t first, uint64_t end);
   void Enter(Descriptor& packet);
   void PutForNextSlot(const Descriptor& packet, Ledger& ledger);
   void PutInQueue(uint32_t queue, const Descriptor& packet, Ledger& ledger);

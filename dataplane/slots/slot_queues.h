@@ -21,6 +21,11 @@ class SlotQueues {
   SlotQueues(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t per_queue,
              uint32_t total);
 
+  // The bytes that queues take for `circuits` slots times rows and for `total` packets.
+  static uint64_t Bytes(uint64_t circuits, uint64_t total) {
+    return circuits * sizeof(Queue) + total * sizeof(Place);
+  }
+
   enum class Answer { kTaken, kQueueFull, kNoMemory };
   // `queue` is SlotTable::FirstSlot of the packet.
   Answer Push(uint32_t queue, const Descriptor& packet);

@@ -18,6 +18,12 @@ class SlotTable {
   // The caller has checked `config`. The times come from `clock`, not from `config`.
   SlotTable(const Network& network, const ScheduleConfig& config, const SlotClock& clock);
 
+  // Moves the origin of the clock, before workers see the table.
+  void StartAt(uint64_t origin) { clock_.set_origin(origin); }
+  // The most bytes that a table takes for a circuit, those that the constructor frees again
+  // included.
+  static constexpr uint64_t kBytesPerCircuit = sizeof(WireTag) + 7 * sizeof(uint32_t);
+
   const SlotClock& clock() const { return clock_; }
   uint32_t slots() const { return slots_; }
   uint32_t rows() const { return rows_; }

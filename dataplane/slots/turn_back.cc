@@ -24,6 +24,7 @@ int TurnBackOut::Take(const Descriptor* burst, int count, Descriptor* leaving, L
     if (way.packets.size() >= way.room) {
       ledger.Drop(DropReason::kQueueMemory);
       rte_pktmbuf_free(packet.mbuf);
+      Bump(dropped_, 1);
       CountEnded(1);
       continue;
     }

@@ -14,6 +14,7 @@
 #include "dataplane/core/ledger.h"
 #include "dataplane/core/ring.h"
 #include "dataplane/slots/intermediate_row_tags.h"
+#include "dataplane/telemetry/one_writer.h"
 
 namespace bfly::dataplane {
 
@@ -37,8 +38,9 @@ class TurnBackOut {
   // published, so that no reader sees a packet as taken over before it sees it as handed on.
   void Settle(Ledger& ledger) { ledger.handed_on += std::exchange(taken_, 0); }
   void HandOver();
-  // Any thread: how many packets turned back or were dropped here.
+  // Any thread: how many packets turned back or were dropped here, and how many were dropped.
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
  private:
   void CountEnded(uint64_t packets) {
@@ -52,8 +54,9 @@ class TurnBackOut {
   };
   const std::vector<uint16_t> ring_of_row_;
   std::vector<Way> ways_;
-  uint64_t taken_ = 0;              // packets that are not counted as handed on yet
-  std::atomic<uint64_t> ended_{0};  // worker: writes, control: acquire loads
+  uint64_t taken_ = 0;                // packets that are not counted as handed on yet
+  std::atomic<uint64_t> ended_{0};    // worker: writes, control: acquire loads
+  std::atomic<uint64_t> dropped_{0};  // worker: writes, readers: relaxed loads
 };
 
 }  // namespace bfly::dataplane

@@ -38,6 +38,17 @@ TEST(ScheduleBlocks, AllBlocksTogetherHoldAsManyFramesAsMayWait) {
     EXPECT_EQ(s.conservation.injected, 64u);
     EXPECT_EQ(s.conservation.in_flight, frames);
     EXPECT_EQ(DroppedBy(s, DropReason::kQueueMemory), 48 - frames);
+    // Every frame counts once, though a worker has four gates.
+    const ScheduleReport report = fabric->schedules()->Report().value();
+    EXPECT_EQ(report.no_memory, 48 - frames);
+    EXPECT_EQ(report.no_slot, 8u);
+    uint64_t entered = 0, waiting = 0;
+    for (const SlotCounters& slot : report.slots) {
+      entered += slot.frames;
+      waiting += slot.waiting;
+    }
+    EXPECT_EQ(entered, 8u);
+    EXPECT_EQ(waiting, frames);
     ASSERT_TRUE(fabric->Unload().ok());
   }
 }

@@ -87,7 +87,7 @@ TEST_P(ScheduleFabric, AccountsBalanceAtEveryMomentWhileSchedulesComeAndGo) {
       ASSERT_TRUE(fabric->schedules()->Start(config).ok());  // a repair of the same
     } else {
       ASSERT_TRUE(fabric->schedules()->Stop().ok());
-      EXPECT_EQ(fabric->schedules()->Stop().code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_EQ(fabric->schedules()->Stop().status().code(), absl::StatusCode::kFailedPrecondition);
       ASSERT_TRUE(fabric->schedules()->Start(config).ok());
     }
   }
@@ -315,7 +315,8 @@ TEST_P(ScheduleFabric, WorkersLookForFramesThatTurnBackUntilTheLastOneHas) {
       }
       schedule.late = LatePolicy::kWait;
       ASSERT_TRUE(
-          (replaced ? fabric->schedules()->Start(schedule) : fabric->schedules()->Stop()).ok());
+          (replaced ? fabric->schedules()->Start(schedule) : fabric->schedules()->Stop().status())
+              .ok());
       while (fabric->schedules()->turns_back()) {
         ASSERT_LT(std::chrono::steady_clock::now(), end) << "the last frame never turns back";
         ExpectConserved(fabric->summary());

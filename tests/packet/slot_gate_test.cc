@@ -89,21 +89,6 @@ TEST(SlotRun, EveryRowHasItsTurnHoweverMuchWaits) {
   for (Row row = 0; row < kRows; ++row) EXPECT_EQ(sent[row], 16) << row;
 }
 
-// Two rows, whose circuits lead straight on in slot 0 and across in slot 1.
-struct StraightAndAcross {
-  SlotRun Make(LatePolicy late, uint32_t total = 10) const {
-    const ScheduleConfig config{.tags = {{0, 1}, {1, 0}}, .late = late};
-    return SlotRun(std::make_shared<const SlotTable>(network, config, PlainClock()), {0, 1}, 10,
-                   total, counts);
-  }
-  static Descriptor From0(Row output, uint64_t time) {
-    return {
-        .tag = ToWire(output, 1), .mbuf = nullptr, .time = time, .row = 0, .bytes = 64, .input = 0};
-  }
-  Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 2}).value();
-  std::shared_ptr<SlotCounts> counts = std::make_shared<SlotCounts>(2);
-};
-
 TEST(SlotRun, APacketEntersNoEarlierThanItsSlotBegins) {
   const StraightAndAcross slots;
   SlotRun run = slots.Make(LatePolicy::kWait);
@@ -134,6 +119,63 @@ TEST(SlotRun, APacketThatCameInTheGuardWaitsAlsoIfThePassBeganBefore) {
     EXPECT_EQ(run.Admit(batch.data(), 1, ledger), 1);
     EXPECT_EQ(slots.counts->slots[1].frames, 1u);
   }
+}
+
+// Slot k leads from row i to row i xor k.
+SlotRun FourSlots(LatePolicy late, const std::shared_ptr<SlotCounts>& counts) {
+  const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
+  const ScheduleConfig config{.tags = {{0, 1, 2, 3}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 1, 0}},
+                              .late = late};
+  return SlotRun(std::make_shared<const SlotTable>(network, config, PlainClock()), {0, 3}, 10, 10,
+                 counts);
+}
+
+// The worker may lose its CPU between the beginning of its pass and the moment at which it takes
+// packets in.
+TEST(SlotRun, APacketThatComesSlotsAfterThePassBeganFindsTheSlotThatIsOn) {
+  for (const LatePolicy late : {LatePolicy::kWait, LatePolicy::kDrop, LatePolicy::kVlb}) {
+    for (const uint64_t slot : {3, 7}) {
+      const auto counts = std::make_shared<SlotCounts>(4);
+      SlotRun run = FourSlots(late, counts);
+      Ledger ledger;
+      Descriptor packet{.tag = ToWire(3, 2),
+                        .mbuf = nullptr,
+                        .time = kOrigin + slot * kPeriod + 200,
+                        .row = 0,
+                        .bytes = 64,
+                        .input = 0};
+      EXPECT_EQ(run.Release(kOrigin, &packet, 0), 0);
+      EXPECT_EQ(run.Admit(&packet, 1, ledger), 1);
+      EXPECT_EQ(counts->slots[3].frames, 1u);
+      if (late != LatePolicy::kVlb) continue;
+      // In the guard, which the next pass finds over.
+      packet = {.tag = ToWire(2, 2),
+                .mbuf = nullptr,
+                .time = kOrigin + (slot + 1) * kPeriod - kGuard,
+                .row = 0,
+                .bytes = 64,
+                .input = 0};
+      EXPECT_EQ(run.Admit(&packet, 1, ledger), 0);
+      EXPECT_EQ(run.Release(kOrigin + (slot + 1) * kPeriod, &packet, 1), 1);
+      EXPECT_EQ(counts->slots[0].frames, 1u);
+      EXPECT_EQ(counts->by_intermediate_row, 1u) << "slot 0 leads to row 0";
+    }
+  }
+}
+
+TEST(TurnBackOut, CountsThePacketsForWhichThereIsNoRoom) {
+  Ring ring(64);
+  TurnBackOut way({0}, {&ring});
+  Ledger ledger;
+  const std::vector<Descriptor> packets(
+      100, {.tag = ToWire(2, 2), .mbuf = nullptr, .time = 1, .row = 0, .bytes = 64, .input = 0});
+  std::vector<Descriptor> leaving(100);
+  EXPECT_EQ(way.Take(packets.data(), 100, leaving.data(), ledger), 0);
+  way.HandOver();
+  EXPECT_EQ(ring.waiting(), 63u);
+  EXPECT_EQ(way.dropped(), 37u);
+  EXPECT_EQ(ledger.dropped[static_cast<int>(DropReason::kQueueMemory)], 37u);
+  EXPECT_EQ(way.ended(), 100u);
 }
 
 // The worker calls a gate in its passes only while it is in use.
@@ -167,63 +209,6 @@ TEST(SlotGate, IsInUseWhileAScheduleRunsOrPacketsMayTurnBack) {
   gate.SetTurnBack(false);
   gate.Refresh(ledger);
   EXPECT_FALSE(gate.in_use());
-}
-
-TEST(SlotRun, LatenessIsThatOfTheLookWhichLetsPacketsIn) {
-  const StraightAndAcross slots;
-  SlotRun run = slots.Make(LatePolicy::kWait);
-  Ledger ledger;
-  std::vector<Descriptor> batch(4);
-  EXPECT_EQ(run.Release(kOrigin + 1, batch.data(), 4), 0);
-  batch[0] = StraightAndAcross::From0(1, kOrigin + 1);
-  EXPECT_EQ(run.Admit(batch.data(), 1, ledger), 0) << "it waits for slot 1";
-  // Slot 1 begins in the middle of a pass, when another packet comes.
-  batch[0] = StraightAndAcross::From0(1, kOrigin + kPeriod + 3);
-  EXPECT_EQ(run.Admit(batch.data(), 1, ledger), 0) << "behind the one that waits";
-  EXPECT_EQ(run.Release(kOrigin + kPeriod + 40, batch.data(), 4), 2);
-  EXPECT_EQ(slots.counts->looks->lateness().packets, 1u);
-  EXPECT_EQ(slots.counts->looks->lateness().max, 40u);
-}
-
-TEST(SlotGate, ASlotCountsOnceForAllGatesOfAWorker) {
-  const StraightAndAcross slots;
-  const auto looks = std::make_shared<SlotLooks>();
-  const auto table = std::make_shared<const SlotTable>(
-      slots.network, ScheduleConfig{.tags = {{0, 1}, {1, 0}}}, PlainClock());
-  SlotRun upper(table, {0, 0}, 10, 10, std::make_shared<SlotCounts>(2, looks));
-  SlotRun lower(table, {1, 1}, 10, 10, std::make_shared<SlotCounts>(2, looks));
-  Ledger ledger;
-  std::vector<Descriptor> batch(4);
-  // From each row a packet comes whose slot is the next one.
-  const auto comes = [&](Row row, Row output, uint64_t time) {
-    Descriptor packet = StraightAndAcross::From0(output, time);
-    packet.row = row;
-    EXPECT_EQ((row == 0 ? upper : lower).Admit(&packet, 1, ledger), 0);
-  };
-  EXPECT_EQ(upper.Release(kOrigin + 1, batch.data(), 4), 0);
-  EXPECT_EQ(lower.Release(kOrigin + 1, batch.data(), 4), 0);
-  comes(0, 1, kOrigin + 1);
-  comes(1, 0, kOrigin + 1);
-  EXPECT_EQ(upper.Release(kOrigin + kPeriod + 40, batch.data(), 4), 1);
-  EXPECT_EQ(lower.Release(kOrigin + kPeriod + 45, batch.data(), 4), 1);
-  EXPECT_EQ(looks->lateness().packets, 1u);
-  EXPECT_EQ(looks->lateness().max, 40u) << "the worker's first look";
-  EXPECT_EQ(looks->passed_over(), 0u);
-  // The worker stands still in the slots 2, 3 and 4.
-  comes(0, 0, kOrigin + kPeriod + 50);
-  comes(1, 1, kOrigin + kPeriod + 50);
-  EXPECT_EQ(upper.Release(kOrigin + 5 * kPeriod + 1, batch.data(), 4), 0);
-  EXPECT_EQ(lower.Release(kOrigin + 5 * kPeriod + 2, batch.data(), 4), 0);
-  EXPECT_EQ(looks->passed_over(), 3u);
-  // It looks at slot 6 at the upper gate alone, at slot 7 at the lower one, and at slot 8 at both.
-  comes(1, 0, kOrigin + 6 * kPeriod - 1);
-  EXPECT_EQ(upper.Release(kOrigin + 6 * kPeriod + 1, batch.data(), 4), 1);
-  comes(0, 1, kOrigin + 6 * kPeriod + 2);
-  EXPECT_EQ(lower.Release(kOrigin + 7 * kPeriod + 1, batch.data(), 4), 1);
-  EXPECT_EQ(upper.Release(kOrigin + 8 * kPeriod + 1, batch.data(), 4), 0);
-  EXPECT_EQ(lower.Release(kOrigin + 8 * kPeriod + 2, batch.data(), 4), 1);
-  EXPECT_EQ(looks->lateness().packets, 4u) << "slots 1, 6, 7 and 8";
-  EXPECT_EQ(looks->passed_over(), 3u);
 }
 
 // A repair leads the circuits of a schedule over other paths. Packets that wait to go by an

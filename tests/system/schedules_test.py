@@ -5,6 +5,7 @@ import collections
 import itertools
 import json
 import signal
+import sys
 import time
 import unittest
 
@@ -12,6 +13,9 @@ import fabric
 import lab
 import notices
 from dissector_test import fields_of
+
+sys.path.insert(0, lab.PYTHON_PATH)
+import bfly  # noqa: E402
 
 HOSTS = 4
 
@@ -70,6 +74,17 @@ class SchedulesTest(unittest.TestCase):
             net.bfly("circuit", "schedule", "stop")
             hosts[0].ping(hosts[1].address)
             net.settled()
+            net.down()
+
+    def test_slots_that_the_python_package_sends(self):
+        with self.without_hosts() as net:
+            client = bfly.connect(run_dir=net.run_dir)
+            self.addCleanup(client.close)
+            client.schedules.start([("random", 1), ("random", 2), {0: 4, 4: 0}, "bitrev"], slot="1ms")
+            slots = client.schedules.stop().slots
+            self.assertEqual([slot.circuits for slot in slots], [16, 16, 2, 16])
+            asked = client.schedules.start([("random", 1), ("random", 2)], slot="1ms", dry_run=True).schedule.slots
+            self.assertEqual([(slot.permutation, slot.seed) for slot in asked], [("random", 1), ("random", 2)])
             net.down()
 
     def test_hosts_reach_each_other_by_intermediate_rows(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits on a clock: slots that the input workers step through by themselves."""
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .errors import made, value_of
 from .session import Session
@@ -10,19 +10,35 @@ from .v1 import schedules_pb2_grpc
 # The sequences that have slots of their own.
 _SEQUENCES = {"ROTOR": pb.Schedule.ROTOR, "ROUND_ROBIN": pb.Schedule.ROUND_ROBIN}
 
+Slot = str | tuple[str, int] | Sequence[int] | Mapping[int, int] | pb.ScheduleSlot
+
+
+def _slot_of(one: Slot) -> pb.ScheduleSlot:
+    if isinstance(one, pb.ScheduleSlot):
+        return one
+    if isinstance(one, str):
+        return made(pb.ScheduleSlot, permutation=one)
+    if isinstance(one, Mapping):
+        return made(pb.ScheduleSlot, inputs=list(one.keys()), outputs=list(one.values()))
+    if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str):
+        return made(pb.ScheduleSlot, permutation=one[0], seed=one[1])
+    return made(pb.ScheduleSlot, outputs=one)
+
 
 class Schedules:
     def __init__(self, session: Session):
         self._session = session
         self._stub = schedules_pb2_grpc.SchedulesStub(session.channel)
 
-    def start(self, slots: str | Iterable[str | Sequence[int]], *, slot: str = "100us", guard: str = "5us", late: str = "wait",
+    def start(self, slots: str | Iterable[Slot], *, slot: str = "100us", guard: str = "5us", late: str = "wait",
               protocol: str = "", seed: int = 0, queue: int = 0, waiting: int = 0, replace: bool = False,
               dry_run: bool = False) -> pb.ScheduleStatus:
         """Chooses paths for every slot and starts the schedule, as `bfly circuit schedule` does.
 
         slots           "rotor", "round-robin", or the slots of a cycle in order: each the name of a permutation such as
-                        "bitrev", or the output of every row in turn
+                        "bitrev", such a name and the seed of a random one ("random", 7), the output of every row in turn,
+                        a dict of inputs to outputs for some rows only, or a ScheduleSlot
+        seed            of a protocol that chooses at random; permutations have seeds of their own
         slot, guard     durations: how long a slot lasts, and its end in which no frame enters
         late            what happens to frames whose slot is not on: "wait", "drop" or "vlb" (by an intermediate row)
         queue, waiting  frames that may wait at a row for a slot, and at all rows; 0: as without
@@ -33,9 +49,7 @@ class Schedules:
             schedule.sequence = value_of("slots", slots, _SEQUENCES)
         else:
             schedule.sequence = pb.Schedule.SLOTS
-            for one in slots:
-                word = isinstance(one, str)
-                schedule.slots.append(made(pb.ScheduleSlot, permutation=one if word else None, outputs=None if word else one))
+            schedule.slots.extend(_slot_of(one) for one in slots)
         answer: pb.StartScheduleResponse = self._session.call(
             self._stub.Start, pb.StartScheduleRequest(schedule=schedule, replace=replace, dry_run=dry_run))
         return answer.status

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules that are kept or run before the controller first looked at them, and answers that are
+// lost.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "bfly/v1/schedules.grpc.pb.h"
+#include "control/controller/schedule_control.h"
+#include "control/controller/schedule_request.h"
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+// What a data plane holds, without slots and clocks.
+class HeldSchedule final : public v1::AgentSchedules::Service {
+ public:
+  grpc::Status Set(grpc::ServerContext*, const v1::AgentScheduleRequest* request,
+                   v1::AgentScheduleResponse*) override {
+    const std::lock_guard lock(mutex_);
+    ++asked_;
+    const std::string& slot = request->schedule().slot();
+    if (refusal_ != grpc::StatusCode::OK && (refused_slot_.empty() || refused_slot_ == slot)) {
+      if (takes_all_the_same_) held_ = *request;
+      return {refusal_, "no memory for queues"};
+    }
+    held_ = *request;
+    return grpc::Status::OK;
+  }
+  grpc::Status Stop(grpc::ServerContext*, const v1::AgentScheduleStopRequest*,
+                    v1::AgentScheduleStopResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    if (!held_.has_value()) return grpc::Status::OK;  // as a data plane does
+    held_.reset();
+    response->mutable_counters()->set_no_slot(3);
+    return grpc::Status::OK;
+  }
+  grpc::Status Get(grpc::ServerContext*, const v1::AgentScheduleStateRequest*,
+                   v1::AgentScheduleState* response) override {
+    const std::lock_guard lock(mutex_);
+    if (held_.has_value()) *response->mutable_running() = *held_;
+    return grpc::Status::OK;
+  }
+  // What Set answers from now on, to a schedule with slots of this length; empty: to every one.
+  void Answer(grpc::StatusCode code, const std::string& slot = "") {
+    const std::lock_guard lock(mutex_);
+    refusal_ = code;
+    refused_slot_ = slot;
+    takes_all_the_same_ = false;
+  }
+  // Set takes the schedule, but its answer, UNAVAILABLE, does not say so.
+  void LoseAnswers(const std::string& slot = "") {
+    Answer(grpc::StatusCode::UNAVAILABLE, slot);
+    const std::lock_guard lock(mutex_);
+    takes_all_the_same_ = true;
+  }
+  uint32_t Version() {
+    const std::lock_guard lock(mutex_);
+    return held_.has_value() ? held_->version() : 0;
+  }
+  // How often Set was called.
+  int asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  // As after a restart.
+  void Lose() {
+    const std::lock_guard lock(mutex_);
+    held_.reset();
+  }
+  void Hold(v1::AgentScheduleRequest held) {
+    const std::lock_guard lock(mutex_);
+    held_ = std::move(held);
+  }
+  // How long its slots are; empty: none runs.
+  std::string Slot() {
+    const std::lock_guard lock(mutex_);
+    return held_.has_value() ? held_->schedule().slot() : "";
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<v1::AgentScheduleRequest> held_;     // mutex_
+  grpc::StatusCode refusal_ = grpc::StatusCode::OK;  // mutex_
+  std::string refused_slot_;                         // mutex_
+  bool takes_all_the_same_ = false;                  // mutex_
+  int asked_ = 0;                                    // mutex_
+};
+
+v1::Schedule RotorOf(const std::string& slot) {
+  v1::Schedule schedule;
+  schedule.set_sequence(v1::Schedule::ROTOR);
+  schedule.set_slot(slot);
+  EXPECT_TRUE(CheckScheduleRequest(&schedule).ok());
+  return schedule;
+}
+
+// The controller's thread does not look again before a call comes.
+class UnlookedScheduleTest : public testing::Test {
+ protected:
+  UnlookedScheduleTest() { EXPECT_TRUE(Load(controller_, SmallTopology()).ok()); }
+  absl::Status Start(const std::string& slot, bool replace) {
+    v1::StartScheduleRequest request;
+    *request.mutable_schedule() = RotorOf(slot);
+    request.set_replace(replace);
+    return schedules_.Start(request, InAMinute(), {}).status();
+  }
+  LoadedIntent& intent() { return controller_.controller().intent(); }
+  // Another fabric over the same data plane takes the place of the one that the thread may have
+  // looked at, with what was kept of it.
+  void Resume(std::optional<v1::Schedule> kept) {
+    const std::lock_guard change(intent().change_lock());
+    const Intent& before = intent().now();
+    auto next = MakeIntent(before.topology, directory_.path(), {}, before.planes, 0);
+    ASSERT_TRUE(next.ok()) << next.status();
+    (*next)->schedule = std::move(kept);
+    intent().Replace(*std::move(next));
+  }
+  std::string Kept() {
+    std::string slot;
+    intent()
+        .Read([&](const Intent& intent) {
+          if (intent.schedule.has_value()) slot = intent.schedule->slot();
+        })
+        .IgnoreError();
+    return slot;
+  }
+
+  TemporaryFolder directory_;
+  FakeBoard board_;
+  HeldSchedule held_;
+  TestAgent agent_{directory_.path(), "dp0", FakeBackend(board_, "dp0"), &held_};
+  TestController controller_{directory_.path()};
+  ScheduleControl schedules_{
+      intent(), ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::hours(1)}};
+};
+
+TEST_F(UnlookedScheduleTest, OneThatIsKeptIsNotReplacedWithoutReplace) {
+  Resume(RotorOf("7ms"));
+  EXPECT_EQ(Start("9ms", /*replace=*/false).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(held_.Slot(), "7ms");
+  EXPECT_EQ(Kept(), "7ms");
+  EXPECT_TRUE(Start("9ms", /*replace=*/true).ok());
+  EXPECT_EQ(held_.Slot(), "9ms");
+  EXPECT_EQ(Kept(), "9ms");
+}
+
+TEST_F(UnlookedScheduleTest, OneThatIsKeptCanBeStopped) {
+  Resume(RotorOf("7ms"));
+  const auto last = schedules_.Stop(0, InAMinute());
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->schedule().slot(), "7ms");
+  EXPECT_EQ(Kept(), "");
+  EXPECT_EQ(held_.Slot(), "");
+  EXPECT_EQ(schedules_.Stop(0, InAMinute()).status().message(), "no schedule runs");
+}
+
+TEST_F(UnlookedScheduleTest, OneThatTheDataPlaneLostIsStoppedForGood) {
+  ASSERT_TRUE(Start("7ms", /*replace=*/false).ok());
+  held_.Lose();
+  const auto last = schedules_.Stop(0, InAMinute());
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->schedule().slot(), "7ms");
+  EXPECT_EQ(Kept(), "");
+  const auto now = schedules_.Get(InAMinute());
+  ASSERT_TRUE(now.ok()) << now.status();
+  EXPECT_FALSE(now->has_status()) << "a look would push what has a status";
+  EXPECT_TRUE(Start("9ms", /*replace=*/false).ok());
+}
+
+TEST_F(UnlookedScheduleTest, OneThatIsKeptIsTriedAgainUntilItDoesNotFit) {
+  held_.Answer(grpc::StatusCode::FAILED_PRECONDITION);
+  Resume(RotorOf("7ms"));
+  EXPECT_FALSE(schedules_.Repair(0, InAMinute(), {}).ok());
+  EXPECT_EQ(Kept(), "7ms");
+  EXPECT_EQ(held_.Slot(), "");
+  held_.Answer(grpc::StatusCode::OK);
+  EXPECT_TRUE(schedules_.Repair(0, InAMinute(), {}).ok());
+  EXPECT_EQ(held_.Slot(), "7ms");
+  held_.Lose();
+  held_.Answer(grpc::StatusCode::INVALID_ARGUMENT);
+  Resume(RotorOf("8ms"));
+  EXPECT_EQ(schedules_.Repair(0, InAMinute(), {}).status().message(), "no schedule runs");
+  EXPECT_EQ(Kept(), "");
+}
+
+TEST_F(UnlookedScheduleTest, OneThatIsKeptAndCannotBeginIsReplaced) {
+  held_.Answer(grpc::StatusCode::RESOURCE_EXHAUSTED, "7ms");
+  Resume(RotorOf("7ms"));
+  const absl::Status refused = Start("9ms", /*replace=*/false);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()),
+              testing::StartsWith("the schedule that was kept cannot begin yet: data plane dp0"));
+  const absl::Status replaced = Start("9ms", /*replace=*/true);
+  EXPECT_TRUE(replaced.ok()) << replaced;
+  EXPECT_EQ(held_.Slot(), "9ms");
+  EXPECT_EQ(Kept(), "9ms");
+}
+
+TEST_F(UnlookedScheduleTest, OneThatIsKeptBeginsIfItsReplacementDoesNot) {
+  held_.Answer(grpc::StatusCode::INTERNAL, "9ms");
+  Resume(RotorOf("7ms"));
+  EXPECT_EQ(Start("9ms", /*replace=*/true).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Kept(), "7ms");
+  EXPECT_TRUE(schedules_.Repair(0, InAMinute(), {}).ok());
+  EXPECT_EQ(held_.Slot(), "7ms");
+}
+
+// What a schedule dropped at its end is known only once it has ended.
+TEST_F(UnlookedScheduleTest, StoppingOneTellsWhatTheDataPlaneSaidOfItsEnd) {
+  ASSERT_TRUE(Start("7ms", /*replace=*/false).ok());
+  const auto last = schedules_.Stop(0, InAMinute());
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->no_slot(), 3u);
+  EXPECT_EQ(last->slots_size(), 15);
+}
+
+TEST_F(UnlookedScheduleTest, OneThatIsKeptBeginsIfItsReplacementWasTakenAndNotConfirmed) {
+  Resume(RotorOf("7ms"));
+  held_.LoseAnswers("9ms");
+  EXPECT_EQ(Start("9ms", /*replace=*/true).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(held_.Slot(), "9ms");
+  EXPECT_EQ(Kept(), "7ms");
+  EXPECT_TRUE(schedules_.Repair(0, InAMinute(), {}).ok());
+  EXPECT_EQ(held_.Slot(), "7ms");
+  EXPECT_EQ(Kept(), "7ms");
+}
+
+// The data plane may have taken up a repair whose answer was lost: no other paths get its version.
+TEST_F(UnlookedScheduleTest, PathsAfterARepairThatWasNotConfirmedHaveAVersionOfTheirOwn) {
+  ASSERT_TRUE(Start("7ms", /*replace=*/false).ok());
+  {
+    const std::lock_guard change(intent().change_lock());
+    intent().Change([](Intent& now) { now.state.SetFault(LinkId{2, 3, 1}, /*down=*/true); });
+  }
+  held_.LoseAnswers();
+  const auto lost = schedules_.Repair(0, InAMinute(), {});
+  EXPECT_EQ(lost.status().code(), absl::StatusCode::kUnavailable) << lost.status();
+  EXPECT_EQ(held_.Version(), 2u);
+  held_.Answer(grpc::StatusCode::OK);
+  EXPECT_TRUE(schedules_.Repair(0, InAMinute(), {}).ok());
+  EXPECT_EQ(held_.Version(), 4u);
+}
+
+TEST_F(UnlookedScheduleTest, OneThatIsKeptAndCannotBeginIsShownWithTheReason) {
+  held_.Answer(grpc::StatusCode::RESOURCE_EXHAUSTED);
+  Resume(RotorOf("7ms"));
+  ScheduleControl looks(
+      intent(),
+      ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::milliseconds(1)});
+  v1::GetScheduleResponse now;
+  EXPECT_TRUE(Eventually([&] {
+    const auto got = looks.Get(InAMinute());
+    if (got.ok()) now = *got;
+    return !now.kept_problem().empty();
+  }));
+  EXPECT_FALSE(now.has_status());
+  EXPECT_EQ(now.kept().slot(), "7ms");
+  EXPECT_THAT(now.kept_problem(), testing::HasSubstr("no memory for queues"));
+  held_.Answer(grpc::StatusCode::OK);
+  EXPECT_TRUE(Eventually([&] { return held_.Slot() == "7ms"; }));
+}
+
+// A try every 2 s: more only if this machine stands still meanwhile.
+TEST_F(UnlookedScheduleTest, LooksTryOneThatIsKeptOnlyNowAndThen) {
+  held_.Answer(grpc::StatusCode::INTERNAL);
+  Resume(RotorOf("7ms"));
+  const ScheduleControl looks(
+      intent(),
+      ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::milliseconds(1)});
+  EXPECT_TRUE(Eventually([&] { return held_.asked() > 0; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LE(held_.asked(), 2);
+  EXPECT_EQ(Kept(), "7ms");
+}
+
+// Else a client takes "failed to connect" for a controller that is away.
+TEST_F(UnlookedScheduleTest, AnErrorOfTheDataPlaneNamesIt) {
+  held_.Answer(grpc::StatusCode::UNAVAILABLE);
+  const absl::Status status = Start("7ms", /*replace=*/false);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), testing::StartsWith("data plane dp0 at "));
+}
+
+TEST_F(UnlookedScheduleTest, OneThatRunsRunsOnIfAnotherCannotTakeItsPlace) {
+  v1::AgentScheduleRequest running;
+  running.set_id(1);
+  running.set_version(1);
+  *running.mutable_schedule() = RotorOf("7ms");
+  held_.Hold(std::move(running));
+  held_.Answer(grpc::StatusCode::INTERNAL);
+  Resume(std::nullopt);
+  EXPECT_EQ(Start("9ms", /*replace=*/true).code(), absl::StatusCode::kInternal);
+  const auto now = schedules_.Get(InAMinute());
+  ASSERT_TRUE(now.ok()) << now.status();
+  EXPECT_EQ(now->status().schedule().slot(), "7ms");
+  EXPECT_EQ(held_.Slot(), "7ms");
+}
+
+}  // namespace
+}  // namespace bfly::control
