@@ -64,15 +64,30 @@ inline uint64_t LastDirectionsOf(const Network& network, Row output) {
   if (network.ends_right_to_left()) return ReverseRow(output, d);
   return TurnRow(output, network.last_hops_turn(), d);
 }
+
+// How the directions of the last `dimension` hops of a path, read as a row, stand to its output.
+struct LastHops {
+  int dimension = 0;
+  bool reversed = false;  // the first of them is the row's lowest bit
+  int turn = 0;           // otherwise they are the row, rotated to the left by so many places
+
+  constexpr Row OutputOf(Row directions) const {
+    if (reversed) return ReverseRow(directions, dimension);
+    return turn == 0 ? directions : TurnRow(directions, dimension - turn, dimension);
+  }
+};
+inline LastHops LastHopsOf(const Network& network) {
+  return {.dimension = network.dimension(),
+          .reversed = network.ends_right_to_left(),
+          .turn = network.last_hops_turn()};
+}
+
 inline Tag LastBitsOf(const Network& network, Row output) {
   return network.tag_layout().Spread(LastDirectionsOf(network, output));
 }
 inline Row OutputOfTag(const Network& network, Tag tag) {
   const Row last = static_cast<Row>(network.tag_layout().Directions(tag)) & (network.rows() - 1);
-  if (network.ends_left_to_right()) return last;
-  const int d = network.dimension();
-  if (network.ends_right_to_left()) return ReverseRow(last, d);
-  return TurnRow(last, d - network.last_hops_turn(), d);
+  return LastHopsOf(network).OutputOf(last);
 }
 
 // The tag of the path to `output` that is in row `middle` between the two copies. Every direction

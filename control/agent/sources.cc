@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -16,9 +15,6 @@ namespace {
 constexpr uint32_t kMinBytes = 64;
 constexpr size_t kMaxNameLength = 64;
 constexpr uint32_t kHighestPriority = 7;
-// The shortest slot and the shortest on period. With a shorter one a worker would count slots
-// instead of packets.
-constexpr double kShortestTime = 1e-9;
 
 using Destination = dataplane::SourceConfig::Destination;
 
@@ -90,11 +86,11 @@ class SourceReader {
 
   void ReadArrivals() {
     const double rate = config_.packets_per_second;
-    if (!std::isfinite(rate) || rate < 0) {
-      errors_.Add(Field("packets_per_second"),
-                  absl::StrCat(rate,
-                               " is not a rate; use 0 (as fast as the worker allows) or a "
-                               "number of packets per second"));
+    if (rate != 0 && !(rate >= dataplane::kLowestRate && rate <= dataplane::kHighestRate)) {
+      errors_.Add(
+          Field("packets_per_second"),
+          absl::StrCat(rate, " is not a rate; use 0 (as fast as the worker allows) or ",
+                       dataplane::kLowestRate, "..", dataplane::kHighestRate, " packets a second"));
       return;
     }
     switch (source_.process()) {
@@ -135,10 +131,15 @@ class SourceReader {
                                                           .duty = config_.duty});
                !status.ok()) {
       errors_.Add(WithPrefix(status, at_));
-    } else if (slotted && config_.slot < kShortestTime) {
+    } else if (slotted && config_.slot < dataplane::kShortestTime) {
       errors_.Add(Field("slot"), absl::StrCat(config_.slot, " s is shorter than 1 ns"));
-    } else if (config_.process == ArrivalProcess::kOnOff && config_.on < kShortestTime) {
+    } else if (config_.process == ArrivalProcess::kOnOff && config_.on < dataplane::kShortestTime) {
       errors_.Add(Field("on"), absl::StrCat(config_.on, " s is shorter than 1 ns"));
+    } else if (const double off = dataplane::MeanOffTime(config_.on, config_.duty);
+               config_.process == ArrivalProcess::kOnOff && off > dataplane::kLongestOffTime) {
+      errors_.Add(Field("duty"),
+                  absl::StrCat("off periods of ", off, " s in the mean are longer than ",
+                               dataplane::kLongestOffTime, " s"));
     }
   }
 
@@ -198,8 +199,9 @@ class SourceReader {
       const dataplane::TracePacket packet{trace.nanoseconds(i), trace.rows(i),
                                           trace.destinations(i), trace.bytes(i)};
       const bool in_order = i == 0 || packet.nanoseconds >= trace.nanoseconds(i - 1);
+      const bool in_time = packet.nanoseconds <= dataplane::kLatestOfTrace;
       if (packet.row < rows_ && packet.destination < rows_ && packet.bytes >= kMinBytes &&
-          packet.bytes <= max_bytes_ && in_order) {
+          packet.bytes <= max_bytes_ && in_order && in_time) {
         read->push_back(packet);
         continue;
       }
@@ -212,6 +214,10 @@ class SourceReader {
         errors_.Add(Field("trace.nanoseconds" + index),
                     absl::StrCat(packet.nanoseconds, " is before ", trace.nanoseconds(i - 1),
                                  ", the time of the packet before"));
+      }
+      if (!in_time) {
+        errors_.Add(OutOfRange(Field("trace.nanoseconds" + index), packet.nanoseconds, 0,
+                               dataplane::kLatestOfTrace));
       }
       return;
     }

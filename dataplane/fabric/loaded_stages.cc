@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/core/tsc_hz.h"
+#include "dataplane/fabric/memory_need.h"
 #include "dataplane/runtime/numa.h"
 #include "dataplane/stages/stage_counters.h"
 
@@ -84,14 +85,24 @@ absl::Status LoadedStages::MakeStores(const std::set<int>& workers) {
 absl::Status LoadedStages::Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired) {
   std::vector<std::pair<LoadedStage*, std::shared_ptr<const ShapeTable>>> changes;
   std::set<int> keepers;  // the workers that keep packets on links
+  uint64_t need = 0;      // memory for links that begin to keep packets, bytes
   for (LoadedStage& loaded : stages_) {
     auto table = std::make_shared<const ShapeTable>(links, loaded.number, network_.rows(),
                                                     network_.ports(), static_cast<double>(TscHz()));
     if (loaded.shapes && loaded.shapes->SameAs(*table)) continue;
     if (table->keeps_packets()) {
-      for (const Block& block : loaded.blocks) keepers.insert(block.plan.worker);
+      for (const Block& block : loaded.blocks) {
+        keepers.insert(block.plan.worker);
+        if (!block.timed) need += block.stage->links() * kTimedBytesPerLink;
+      }
     }
     changes.emplace_back(&loaded, std::move(table));
+  }
+  if (absl::Status status =
+          CheckMemoryNeed(network_, need, AvailableMemory(), "links that take time or share it",
+                          "fewer links with a rate, a delay or a loss");
+      !status.ok()) {
+    return status;
   }
   if (absl::Status status = MakeStores(keepers); !status.ok()) return status;
   std::vector<std::shared_ptr<const ShapeTable>> replaced;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/fabric/memory_need.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <string>
@@ -10,8 +11,10 @@
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/route_table.h"
 #include "dataplane/fabric/assembly.h"
+#include "dataplane/links/shape_table.h"
 #include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/stage.h"
+#include "dataplane/stages/timed_links.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
@@ -62,23 +65,56 @@ uint64_t SegmentMemoryNeed(const Network& network, const FabricPlan& plan) {
   return bytes;
 }
 
+uint64_t TimedMemoryNeed(const Network& network, const LinkPlan& links, int first_stage,
+                         int last_stage) {
+  uint64_t bytes = 0;
+  for (int s = first_stage; s <= last_stage; ++s) {
+    const ShapeTable table(links, s, network.rows(), network.ports(), 1e9);
+    if (!table.keeps_packets()) continue;
+    bytes += uint64_t{network.rows()} * static_cast<uint64_t>(network.ports()) * kTimedBytesPerLink;
+  }
+  return bytes;
+}
+
 absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available,
-                             const char* for_what) {
+                             const char* for_what, const char* instead) {
   if (need <= available) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("network.rows: ", network.rows(), " rows need ", Gibibytes(need), " for ",
-                   for_what, ", and this machine has ", Gibibytes(available),
-                   " left; use fewer rows or blocks of rows, or place stages on other machines"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "network.rows: ", network.rows(), " rows need ", Gibibytes(need), " for ", for_what,
+      ", and this machine or cgroup has ", Gibibytes(available), " left; use ", instead));
+}
+
+uint64_t LeftInCgroup(const std::string& directory) {
+  uint64_t limit = 0, used = 0, droppable = 0;
+  // Without a limit the file says "max".
+  if (!(std::ifstream(directory + "/memory.max") >> limit)) return UINT64_MAX;
+  std::ifstream(directory + "/memory.current") >> used;
+  std::ifstream statistics(directory + "/memory.stat");
+  std::string name;
+  for (uint64_t bytes = 0; statistics >> name >> bytes;) {
+    if (name == "inactive_file") droppable = bytes;
+  }
+  used -= std::min(used, droppable);
+  return limit - std::min(limit, used);
 }
 
 uint64_t AvailableMemory() {
-  std::ifstream file("/proc/meminfo");
+  uint64_t available = UINT64_MAX;
   std::string word;
-  while (file >> word) {
+  for (std::ifstream file("/proc/meminfo"); file >> word;) {
     uint64_t kilobytes = 0;
-    if (word == "MemAvailable:" && file >> kilobytes) return kilobytes << 10;
+    if (word == "MemAvailable:" && file >> kilobytes) available = kilobytes << 10;
   }
-  return UINT64_MAX;
+  constexpr char kVersion2[] = "0::";
+  for (std::ifstream file("/proc/self/cgroup"); std::getline(file, word);) {
+    if (word.rfind(kVersion2, 0) != 0) continue;
+    for (std::string group = word.substr(sizeof(kVersion2) - 1);;) {
+      available = std::min(available, LeftInCgroup("/sys/fs/cgroup" + group));
+      if (group.empty()) break;
+      group.resize(std::min(group.size() - 1, group.rfind('/')));
+    }
+  }
+  return available;
 }
 
 }  // namespace bfly::dataplane

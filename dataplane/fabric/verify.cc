@@ -53,10 +53,10 @@ class Verifier {
     Ports(*network);
     Trunks(*network);
     Workers();
-    if (first_stage_ <= last_stage_) Memory(*network);
     if (CheckLinkShape("links.", config_.links.base).ok()) {
       Keep(CheckLinkPlan(config_.links, *network));
     }
+    if (first_stage_ <= last_stage_) Memory(*network);
     return std::move(errors_);
   }
 
@@ -150,7 +150,10 @@ class Verifier {
   void Memory(const Network& network) {
     uint64_t need = MemoryNeed(network, first_stage_, last_stage_);
     // A plan is made only for stages, ports and trunks that fit together.
-    if (errors_.empty()) need += SegmentMemoryNeed(network, PlanFabric(config_, network));
+    if (errors_.empty()) {
+      need += SegmentMemoryNeed(network, PlanFabric(config_, network)) +
+              TimedMemoryNeed(network, config_.links, first_stage_, last_stage_);
+    }
     if (first_stage_ == 0) return Keep(CheckMemoryNeed(network, need, AvailableMemory()));
     // Behind a trunk messages of programs may come at any time. Where the inputs are, memory for
     // messages is taken when the first program is asked for.

@@ -47,8 +47,9 @@ Verdict ParseTester(const Payload& p, const FrameRules& rules) {
   return {.kind = Verdict::Kind::kTag,
           .names_input = names_input,
           .input = row,
-          .output = static_cast<Row>(rules.tags.Directions(FromWire(tag, rules.tags.bits()))) &
-                    (rules.rows - 1),
+          .output = rules.last_hops.OutputOf(
+              static_cast<Row>(rules.tags.Directions(FromWire(tag, rules.tags.bits()))) &
+              (rules.rows - 1)),
           .tag = tag,
           .fixed = (h.flags & kWireFixedPorts) != 0};
 }
@@ -91,6 +92,7 @@ FrameRules MakeFrameRules(const Network& network, const AddressingConfig& addres
           .ipv4_addresses = host_bits < 32 ? 1u << host_bits : 0,
           .rows = network.rows(),
           .tags = network.tag_layout(),
+          .last_hops = LastHopsOf(network),
           .max_frame_bytes = max_frame_bytes};
 }
 

@@ -32,6 +32,7 @@ struct FrameRules {
   uint32_t ipv4_addresses = 1;  // addresses in the block; 0 stands for all 2^32
   uint32_t rows = 0;
   TagLayout tags;
+  LastHops last_hops;
   uint32_t max_frame_bytes = 1518;
 };
 

@@ -97,8 +97,9 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
       packet.tag != 0 && std::countr_zero(packet.tag) == 63 - tag_bits &&
       (tag_bits == 0 || rules.tags.HasOnlyPorts(FromWire(packet.tag, tag_bits), rules.hops_left));
   if (!honest) return false;
-  if (packet.synthetic) return true;
-  if (packet.inner_bytes > length - kTrunkOverhead || packet.inner_bytes < kEthernetBytes) {
+  if (packet.synthetic) {
+    if (packet.inner_bytes < kShortestSynthetic) return false;
+  } else if (packet.inner_bytes > length - kTrunkOverhead || packet.inner_bytes < kEthernetBytes) {
     return false;
   }
   reason = DropReason::kOversized;

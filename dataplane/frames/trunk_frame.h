@@ -13,12 +13,15 @@
 
 namespace bfly::dataplane {
 
+inline constexpr uint16_t kShortestSynthetic = 64;  // what the shortest source sends
+
 struct TrunkPacket {
   WireTag tag = 0;
   Row row = 0;
   uint32_t session = 0;   // a number that the sender drew when it started
   uint64_t sequence = 0;  // the number of the packet in its session and queue
-  // Length of the host's frame, or the length that a synthetic packet pretends to have.
+  // Length of the host's frame, or the length that a synthetic packet pretends to have, at least
+  // kShortestSynthetic.
   uint16_t inner_bytes = 0;
   uint16_t input = 0;
   uint64_t age_ns = 0;  // nanoseconds since injection, at the sender; at most 2^48 - 1 (78 hours)
@@ -35,7 +38,7 @@ struct TrunkRules {
   int hops_left = 0;  // the hops left in every tag
   TagLayout tags;
   int queues = 1;
-  uint32_t max_frame_bytes = 1518;  // the longest frame of a host
+  uint32_t max_frame_bytes = 1518;  // the longest frame of a host or synthetic packet
 };
 
 TrunkRules MakeTrunkRules(const Network& network, int after_stage, int queues,

@@ -15,6 +15,8 @@ class EventHeap {
       : events_(std::make_unique_for_overwrite<Event[]>(links)),
         place_(std::make_unique<uint32_t[]>(links)) {}
 
+  static constexpr size_t BytesPerLink() { return sizeof(Event) + sizeof(uint32_t); }
+
   bool empty() const { return count_ == 0; }
   uint32_t size() const { return count_; }
   uint64_t time() const { return events_[0].time; }

@@ -132,10 +132,13 @@ void Lane::RemoveFront(uint32_t taken) {
 }
 
 void Lane::ForgetOccupancy() {
-  for (uint32_t i = 0; i < counted_links_; ++i) {
-    last_->cold(counted_[i]).occupancy.store(0, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < counted_packets_; ++i) {
+    std::atomic<uint32_t>& occupancy = last_->cold(counted_[i]).occupancy;
+    const uint32_t now = occupancy.load(std::memory_order_relaxed);
+    // A stage with links of their own time has set it to what it counts.
+    if (now > 0) occupancy.store(now - 1, std::memory_order_relaxed);
   }
-  counted_links_ = 0;
+  counted_packets_ = 0;
   occupied_ = false;
 }
 
@@ -156,7 +159,7 @@ void Lane::CountOccupancy(Ledger& ledger) {
       last_->Refuse(links_[i], waiting_[i], ledger);
       continue;
     }
-    if (occupancy == 0) counted_[counted_links_++] = links_[i];
+    counted_[counted_packets_++] = links_[i];
     link.occupancy.store(occupancy + 1, std::memory_order_relaxed);
     if (occupancy + 1 > link.peak.load(std::memory_order_relaxed)) {
       link.peak.store(occupancy + 1, std::memory_order_relaxed);
@@ -166,7 +169,7 @@ void Lane::CountOccupancy(Ledger& ledger) {
     ++kept;
   }
   count_ = kept;
-  occupied_ = counted_links_ > 0;
+  occupied_ = counted_packets_ > 0;
 }
 
 uint64_t Lane::Discard() {

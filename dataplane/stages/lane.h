@@ -97,7 +97,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
 
   Kind kind_;
   bool dead_ = false;      // the lane leads to a trunk that stopped taking packets
-  bool occupied_ = false;  // the occupancy of some link is not 0
+  bool occupied_ = false;  // the lane counts in the occupancy of some link
   uint32_t count_ = 0;
   uint32_t promised_ = 0;  // packets promised to the ring
   uint32_t taken_ = 0;  // packets that a later segment took in this pass; still included in count_
@@ -112,8 +112,10 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   std::unique_ptr<Descriptor[]> waiting_;  // room for kBatch packets
   // For each packet, the link of `last_` on which it waits; or null.
   std::unique_ptr<uint32_t[]> links_;
-  std::unique_ptr<uint32_t[]> counted_;  // links whose occupancy was set last
-  uint32_t counted_links_ = 0;
+  // The link of each packet that this lane counts in an occupancy. On a second pass over the stages
+  // another lane counts on the same links.
+  std::unique_ptr<uint32_t[]> counted_;
+  uint32_t counted_packets_ = 0;
 };
 
 // The other end of a ring.

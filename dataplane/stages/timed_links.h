@@ -189,4 +189,9 @@ class TimedLinks {
   std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
 };
 
+// The memory that TimedLinks takes for each link.
+inline constexpr size_t kTimedBytesPerLink = sizeof(TimedLink) + sizeof(TimedServer) +
+                                             sizeof(TimedCounters) + sizeof(TimedDrops) +
+                                             sizeof(uint64_t) + EventHeap::BytesPerLink();
+
 }  // namespace bfly::dataplane

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "dataplane/traffic/source.h"
 
@@ -12,10 +10,6 @@ using Destination = SourceConfig::Destination;
 // Smallest and largest Ethernet frame, without FCS.
 constexpr uint32_t kMinBytes = 64;
 constexpr uint32_t kMaxBytes = 9018;
-// The shortest slot and the shortest on period, in seconds. With a shorter one the worker would
-// count slots instead of packets.
-constexpr double kShortestTime = 1e-9;
-
 // Packets of a row are numbered with 40 bits.
 constexpr uint64_t kMostPacketsOfARow = uint64_t{1} << 40;
 
@@ -44,15 +38,19 @@ absl::Status CheckTrace(const std::string& at, const SourceConfig& s, const Netw
     if (packet.nanoseconds < before) {
       return Wrong(here, "time: ", packet.nanoseconds, " ns is before the time of the last packet");
     }
+    if (packet.nanoseconds > kLatestOfTrace) {
+      return Wrong(here, "time: ", packet.nanoseconds, " ns is after ", kLatestOfTrace, " ns");
+    }
     before = packet.nanoseconds;
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckArrivalsOf(const std::string& at, const SourceConfig& s) {
-  if (!std::isfinite(s.packets_per_second) || s.packets_per_second < 0) {
-    return Wrong(at, "packets_per_second: ", s.packets_per_second,
-                 " is not a rate; use 0 for as fast as possible");
+  if (s.packets_per_second != 0 &&
+      !(s.packets_per_second >= kLowestRate && s.packets_per_second <= kHighestRate)) {
+    return Wrong(at, "packets_per_second: ", s.packets_per_second, " is outside ", kLowestRate,
+                 "..", kHighestRate, "; use 0 for as fast as possible");
   }
   if (s.process == ArrivalProcess::kConstant) return absl::OkStatus();
   const char* const name = ArrivalProcessName(s.process);
@@ -73,6 +71,10 @@ absl::Status CheckArrivalsOf(const std::string& at, const SourceConfig& s) {
   }
   if (s.process == ArrivalProcess::kOnOff && s.on < kShortestTime) {
     return Wrong(at, "on: ", s.on, " s is shorter than 1 ns");
+  }
+  if (s.process == ArrivalProcess::kOnOff && MeanOffTime(s.on, s.duty) > kLongestOffTime) {
+    return Wrong(at, "duty: off periods of ", MeanOffTime(s.on, s.duty),
+                 " s in the mean are longer than ", kLongestOffTime, " s");
   }
   return absl::OkStatus();
 }

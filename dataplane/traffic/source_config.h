@@ -12,11 +12,19 @@
 
 namespace bfly::dataplane {
 
+// What a source may ask for. Rates are packets a second of a row: beyond these a product of the
+// rate, the rows and the time leaves 64 bits. With shorter slots and on periods a worker would
+// count them instead of packets.
+inline constexpr double kLowestRate = 1e-6, kHighestRate = 1e12;
+inline constexpr double kShortestTime = 1e-9;   // of a slot or a mean on period, seconds
+inline constexpr double kLongestOffTime = 1e6;  // the mean of off periods, seconds: 11 days
+inline constexpr uint64_t kLatestOfTrace = 1'000'000'000'000'000'000;  // nanoseconds: 31 years
+
 // A built-in source: synthetic descriptors that start at input rows.
 struct SourceConfig {
   enum class Destination { kCircuit, kUniform, kRow, kPattern, kTrace };
   std::vector<Row> rows = {};     // input rows that send; empty for kTrace
-  double packets_per_second = 0;  // per row; 0: as fast as the worker allows
+  double packets_per_second = 0;  // per row, see above; 0: as fast as the worker allows
   uint32_t bytes = 64;
   Destination destination = Destination::kCircuit;  // kCircuit: rows without a circuit send nothing
   Row row = 0;                                      // kRow
@@ -32,6 +40,9 @@ struct SourceConfig {
   std::shared_ptr<const Trace> trace = nullptr;  // kTrace: sent once
   uint64_t id = 0;  // a running source with this id goes on undisturbed; 0: never
 };
+
+// The mean length of the off periods of kOnOff, seconds.
+inline double MeanOffTime(double on, double duty) { return on * (1 - duty) / duty; }
 
 // What a source has done so far.
 struct SourceCounters {

@@ -8,8 +8,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// Random arrivals are computed in picoseconds; 2^64 of them are 213 days.
-constexpr double kTicksPerSecond = 1e12;
+// Random arrivals are computed in ticks of 1/128 ns; 2^64 of them are 4.5 years.
+constexpr double kTicksPerSecond = 1.28e11;
 
 ArrivalSpec SpecOf(const SourceConfig& config) {
   return {.process = config.process,
@@ -45,7 +45,9 @@ void PacedSource::Fill(Batch& batch) {
   if (cycles_ > 0) {
     const double elapsed = static_cast<double>(static_cast<int64_t>(batch.now - start_));
     if (elapsed < 0) return;
-    due = std::min(due, static_cast<uint64_t>(elapsed / cycles_) + 1);
+    const double packets = elapsed / cycles_;
+    // No source gets that far: beyond it all packets count as due.
+    if (packets < 0x1p62) due = std::min(due, static_cast<uint64_t>(packets) + 1);
   }
   // Packets without a circuit take their turns too and fill no batch, so the bound limits how many
   // a pass looks at.

@@ -87,6 +87,7 @@ struct wire_header {
 #define WIRE_NAMES_INPUT 1
 #define WIRE_FIXED_PORTS 8
 #define MAX_TAG_BITS 62
+#define MAX_DIMENSION 20  // of a network of 2^20 rows
 
 struct verdict {
   enum edge_count count;
@@ -139,9 +140,9 @@ static __always_inline struct verdict read_ipv4(const struct edge_config* config
   return only(is_group_mac(to) ? EDGE_FLOOD : EDGE_FOREIGN);
 }
 
-// Where a direction has several ports: the last row of the path, or ~0 where the tag names a port
-// that is none.
-static __always_inline __u32 end_of_path(const struct edge_config* config, __u64 path) {
+// Where a direction has several ports: the directions of the last hops, read as a row, or ~0 where
+// the tag names a port that is none.
+static __always_inline __u32 last_directions(const struct edge_config* config, __u64 path) {
   const __u32 port_bits = (config->field_bits - 1) & 31;
   __u32 row = 0;
   for (__u32 hop = 0; hop < MAX_TAG_BITS / 2; ++hop) {
@@ -152,6 +153,22 @@ static __always_inline __u32 end_of_path(const struct edge_config* config, __u64
     path >>= 1;
   }
   return row & (config->rows - 1);
+}
+
+// The output row of a path whose last directions, read as a row, are these.
+static __always_inline __u32 output_of(const struct edge_config* config, __u32 directions) {
+  const __u32 dimension = config->dimension & 31;
+  const __u32 turn = config->last_turn & 31;
+  if (config->last_reversed) {
+    __u32 row = 0;
+    for (__u32 bit = 0; bit < MAX_DIMENSION; ++bit) {
+      if (bit >= dimension) break;
+      row = row << 1 | (directions >> bit & 1);
+    }
+    return row;
+  }
+  if (turn == 0) return directions;
+  return (directions >> turn | directions << ((dimension - turn) & 31)) & (config->rows - 1);
 }
 
 // A tester's frame brings its tag along: the hops it goes, then a one bit, then zeros.
@@ -170,9 +187,10 @@ static __always_inline struct verdict read_tester(const struct edge_config* conf
       bpf_ntohs(h->inner_bytes) > present || (tag & ((2ULL << last_bit) - 1)) != 1ULL << last_bit)
     return only(EDGE_BAD_HEADER);
   const __u64 path = tag >> (last_bit + 1);
-  if (config->multiplicity <= 1) return to_row(config, (__u32)path & (config->rows - 1));
-  const __u32 end_row = end_of_path(config, path);
-  return end_row == ~0u ? only(EDGE_BAD_HEADER) : to_row(config, end_row);
+  const __u32 directions = config->multiplicity <= 1 ? (__u32)path & (config->rows - 1)
+                                                     : last_directions(config, path);
+  if (directions == ~0u) return only(EDGE_BAD_HEADER);
+  return to_row(config, output_of(config, directions));
 }
 
 static __always_inline struct verdict read_frame(const struct edge_config* config,

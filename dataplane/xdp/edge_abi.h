@@ -35,6 +35,11 @@ struct edge_config {
   __u32 owner_pid;    // the process whose sockets are in xsks_map
   __u16 field_bits;   // bits of a hop in a tag (topologies/tag_layout.h)
   __u16 multiplicity;
+  // How the directions of a tag's last hops, read as a row, stand to the output row: LastHops in
+  // topologies/tag.h.
+  __u16 last_reversed;
+  __u16 last_turn;
+  __u32 dimension;
 };
 
 // The outcome of a frame. Every frame counts exactly once.

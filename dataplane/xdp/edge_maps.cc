@@ -3,6 +3,8 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/if_xdp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -83,8 +85,9 @@ absl::StatusOr<EdgeMaps> EdgeMaps::OfProgram(uint32_t program_id) {
     if (!std::strcmp(map_info.name, "edge_config")) maps.config_ = std::move(map);
     if (!std::strcmp(map_info.name, "edge_counts")) maps.counts_ = std::move(map);
     if (!std::strcmp(map_info.name, "edge_rows")) maps.rows_ = std::move(map);
+    if (!std::strcmp(map_info.name, "xsks_map")) maps.sockets_ = std::move(map);
   }
-  if (!maps.config_ || !maps.counts_ || !maps.rows_) {
+  if (!maps.config_ || !maps.counts_ || !maps.rows_ || !maps.sockets_) {
     return absl::NotFoundError(
         absl::StrCat("XDP program ", program_id, " lacks a map of this version of bfly"));
   }
@@ -124,6 +127,9 @@ absl::Status EdgeMaps::Configure(const EdgeRules& rules) {
       .owner_pid = static_cast<uint32_t>(getpid()),
       .field_bits = static_cast<uint16_t>(frames.tags.field_bits),
       .multiplicity = static_cast<uint16_t>(frames.tags.multiplicity),
+      .last_reversed = frames.last_hops.reversed,
+      .last_turn = static_cast<uint16_t>(frames.last_hops.turn),
+      .dimension = static_cast<uint32_t>(frames.last_hops.dimension),
   };
   const uint32_t key = 0;
   if (bpf_map_update_elem(config_.get(), &key, &config, BPF_ANY) != 0) {
@@ -138,8 +144,28 @@ absl::StatusOr<bool> EdgeMaps::OwnerLives() const {
   if (bpf_map_lookup_elem(config_.get(), &key, &config) != 0) {
     return Failed("read the configuration");
   }
-  return config.owner_pid != 0 &&
-         config.owner_start == ProcessStart(static_cast<pid_t>(config.owner_pid));
+  if (config.owner_pid != 0 &&
+      config.owner_start == ProcessStart(static_cast<pid_t>(config.owner_pid))) {
+    return true;
+  }
+  return HasSocket();
+}
+
+// The kernel does not let a map of sockets be read. It refuses to put a socket where one is.
+absl::StatusOr<bool> EdgeMaps::HasSocket() const {
+  const OwnedFd probe(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
+  const int ring = 64;
+  if (!probe || setsockopt(probe.get(), SOL_XDP, XDP_RX_RING, &ring, sizeof(ring)) != 0) {
+    return Failed("open a socket");
+  }
+  const int fd = probe.get();
+  for (uint32_t queue = 0; queue < EDGE_MAX_QUEUES; ++queue) {
+    // When the probe is closed the kernel takes it out again wherever it still is.
+    if (bpf_map_update_elem(sockets_.get(), &queue, &fd, BPF_NOEXIST) == 0) continue;
+    if (errno == EEXIST) return true;
+    return Failed(absl::StrCat("look at the socket of queue ", queue));
+  }
+  return false;
 }
 
 absl::StatusOr<std::array<uint64_t, EDGE_COUNTS>> EdgeMaps::ReadCounts() const {

@@ -34,7 +34,9 @@ class EdgeMaps {
   // the sockets that the program serves (see OwnerLives).
   absl::Status Configure(const EdgeRules& rules);
 
-  // True if the process that configured the program still runs.
+  // True if the process that configured the program still runs, or if a queue has a socket. The
+  // kernel takes the sockets of a dead process out of the program, and unlike a process it shows
+  // them to containers with process numbers of their own.
   absl::StatusOr<bool> OwnerLives() const;
 
   // Rows ascend; rows without frames are left out.
@@ -43,9 +45,10 @@ class EdgeMaps {
   absl::StatusOr<std::array<uint64_t, EDGE_COUNTS>> ReadCounts() const;
 
  private:
+  absl::StatusOr<bool> HasSocket() const;
   absl::Status ReadChunk(const OwnedFd& chunk, uint32_t first_row, XdpCounters& counters) const;
 
-  OwnedFd config_, counts_, rows_;
+  OwnedFd config_, counts_, rows_, sockets_;
   std::vector<OwnedFd> chunks_;  // each has EDGE_ROWS_PER_CHUNK rows
 };
 

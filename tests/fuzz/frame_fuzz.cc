@@ -115,7 +115,9 @@ void ReadsTrunkFramesAsWritten(const uint8_t* bytes, uint32_t length, uint8_t ch
   WriteTrunkHeader(packet, rules, again);
   Require(std::memcmp(again, bytes, 6) == 0);
   Require(std::memcmp(again + 12, bytes + 12, sizeof(again) - 12) == 0);
-  Require(packet.synthetic || packet.inner_bytes + kTrunkOverhead <= static_cast<int>(length));
+  Require(packet.synthetic ? packet.inner_bytes >= 64
+                           : packet.inner_bytes + kTrunkOverhead <= static_cast<int>(length));
+  Require(packet.inner_bytes <= rules.max_frame_bytes);
   Require(TrunkQueueOf(packet.row, rules) < 4);
 }
 

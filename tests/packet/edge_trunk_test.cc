@@ -34,12 +34,12 @@ TEST_F(TrunkTest, APacketArrivesAsItLeft) {
 
 TEST_F(TrunkTest, ASyntheticPacketCrossesWithoutAFrame) {
   Build();
-  Send(Synthetic(HalfWay(0b01), 2, 9000));
+  Send(Synthetic(HalfWay(0b01), 2, 1518));
   CarryAll();
   Receive();
   ASSERT_EQ(arrived_.size(), 1u);
   EXPECT_EQ(arrived_[0].mbuf, nullptr);
-  EXPECT_EQ(arrived_[0].bytes, 9000u);
+  EXPECT_EQ(arrived_[0].bytes, 1518u);
   EXPECT_EQ(arrived_[0].row, 2u);
   EXPECT_EQ(arrived_[0].tag, HalfWay(0b01));
 }
@@ -147,6 +147,27 @@ TEST_F(TrunkTest, AHeaderThatLiesIsBadAndItsPacketMissing) {
   GoOnAndPause();
   EXPECT_EQ(dropped(DropReason::kTrunkLost), bad);
   EXPECT_EQ(far_ledger_.taken_over, near_ledger_.handed_on);
+}
+
+TEST_F(TrunkTest, ALengthThatASyntheticPacketCannotHaveIsRefused) {
+  Build();
+  const auto pretends = [&](uint16_t bytes) {
+    Send(Synthetic(HalfWay(0b10), 5, 64));
+    Carry([&](int, rte_mbuf* frame) {
+      constexpr int kInnerBytes = 36;
+      rte_pktmbuf_mtod(frame, uint8_t*)[kInnerBytes] = static_cast<uint8_t>(bytes >> 8);
+      rte_pktmbuf_mtod(frame, uint8_t*)[kInnerBytes + 1] = static_cast<uint8_t>(bytes);
+      return true;
+    });
+    Receive();
+  };
+  for (const uint16_t bytes : {0, 63}) pretends(bytes);
+  for (const uint16_t bytes : {1519, 65535}) pretends(bytes);
+  EXPECT_EQ(dropped(DropReason::kBadHeader), 2u);
+  EXPECT_EQ(dropped(DropReason::kOversized), 2u);
+  EXPECT_TRUE(arrived_.empty());
+  for (const uint16_t bytes : {64, 1518}) pretends(bytes);
+  EXPECT_EQ(arrived_.size(), 2u);
 }
 
 TEST_F(TrunkTest, ForeignFramesAreDroppedAndDisturbNothing) {

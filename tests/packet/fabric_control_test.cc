@@ -195,8 +195,9 @@ TEST(Sources, AWrongOneIsRefusedWithItsPlace) {
   EXPECT_EQ(message({.rows = {0}, .bytes = 63}), "sources[1].bytes: 63 is outside 64..9018");
   EXPECT_EQ(message({.rows = {0}, .priority = 8}), "sources[1].priority: 8 is outside 0..7");
   EXPECT_EQ(message({}), "sources[1].rows: empty; name the rows that send");
-  EXPECT_EQ(message({.rows = {0}, .packets_per_second = -1}),
-            "sources[1].packets_per_second: -1 is not a rate; use 0 for as fast as possible");
+  EXPECT_EQ(
+      message({.rows = {0}, .packets_per_second = -1}),
+      "sources[1].packets_per_second: -1 is outside 1e-06..1e+12; use 0 for as fast as possible");
 }
 
 TEST(Unload, CountsWhatWasInsideAndAnswersAfterwards) {

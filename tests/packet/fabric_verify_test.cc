@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fabric::Verify names all errors at once, each with its place, value and range.
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "dataplane/fabric/memory_need.h"
 #include "dataplane/in_band/in_band_memory.h"
@@ -69,9 +73,39 @@ TEST(Verify, ANetworkThatTheMachineHasNoMemoryForIsRefusedWithNumbers) {
   EXPECT_EQ(
       refused.message(),
       "network.rows: 1048576 rows need 3.1 GiB for the stages and blocks of rows placed here, and "
-      "this machine has 1.0 GiB left; use fewer rows or blocks of rows, or place stages on other "
+      "this machine or cgroup has 1.0 GiB left; use fewer rows or blocks of rows, or place stages "
+      "on other "
       "machines");
   EXPECT_GT(AvailableMemory(), 1u << 20);
+}
+
+TEST(Verify, LinksThatKeepPacketsTakeMemory) {
+  const Network small = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 8});
+  LinkPlan plan;
+  EXPECT_EQ(TimedMemoryNeed(small, plan, 0, 2), 0u);
+  plan.base.queue_limit = 5;
+  EXPECT_EQ(TimedMemoryNeed(small, plan, 0, 2), 0u) << "packets wait in front of rings";
+  plan.base.delay_ns = 1;
+  // Stages 1 and 2 with 16 links each, found with sizeof by hand.
+  EXPECT_EQ(TimedMemoryNeed(small, plan, 1, 2), 2 * 16 * 188u);
+}
+
+TEST(Verify, TheLimitOfACgroupCountsWithoutWhatTheKernelCanDrop) {
+  const std::string group = testing::TempDir() + "bfly-cgroup-" + std::to_string(getpid());
+  std::filesystem::create_directory(group);
+  EXPECT_EQ(LeftInCgroup(group), UINT64_MAX) << "the root has no such files";
+  const auto write = [&group](const char* name, const char* text) {
+    std::ofstream(group + "/" + name) << text;
+  };
+  write("memory.max", "max\n");
+  write("memory.current", "600\n");
+  write("memory.stat", "anon 450\ninactive_file 100\nactive_file 50\n");
+  EXPECT_EQ(LeftInCgroup(group), UINT64_MAX);
+  write("memory.max", "1000\n");
+  EXPECT_EQ(LeftInCgroup(group), 500u);
+  write("memory.max", "400\n");
+  EXPECT_EQ(LeftInCgroup(group), 0u);
+  std::filesystem::remove_all(group);
 }
 
 TEST(Verify, BlocksOfRowsTakeMemoryForTheirSegments) {

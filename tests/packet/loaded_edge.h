@@ -62,6 +62,11 @@ class LoadedEdge {
     ASSERT_EQ(bpf_map_update_elem(sockets_, &queue, &socket_, BPF_ANY), 0) << strerror(errno);
   }
 
+  void CloseSocket() {
+    close(socket_);
+    socket_ = -1;
+  }
+
   struct Run {
     uint32_t action = 0;
     Frame out;

@@ -84,14 +84,17 @@ TEST_F(SourceTest, EveryProcessSendsWhenItsArrivalsSayWheneverOneLooks) {
     std::map<Row, std::vector<Packet>> by_row;
     for (const Packet& packet : often) by_row[packet.row].push_back(packet);
     const auto pattern = TrafficPattern::Make({.name = "uniform", .seed = 11}, 8).value();
-    const Arrivals arrivals({process, 1e6, 5e-7, 1e-5, 0.5}, 11, 1e12);
+    constexpr double kTicks = 1.28e11;  // in a second
+    const Arrivals arrivals({process, 1e6, 5e-7, 1e-5, 0.5}, 11, kTicks);
     for (const Row row : config.rows) {
       Arrivals::RowState state = arrivals.First(row, 0);
       size_t i = 0;
-      for (; state.time < 999'999'000; arrivals.Next(row, state), ++i) {
+      for (; static_cast<double>(state.time) < 0.000999999 * kTicks;
+           arrivals.Next(row, state), ++i) {
         ASSERT_LT(i, by_row[row].size());
         const Packet& packet = by_row[row][i];
-        ASSERT_NEAR(static_cast<double>(packet.born), static_cast<double>(state.time) / 1000, 1);
+        ASSERT_NEAR(static_cast<double>(packet.born),
+                    static_cast<double>(state.time) / kTicks * 1e9, 1);
         ASSERT_EQ(packet.tag, Tag(row, pattern.Destination(row, i)));
       }
       EXPECT_GT(i, 300u);
@@ -130,6 +133,18 @@ TEST_F(SourceTest, AFinishedSourceTellsTheTimeOfItsLastPacket) {
     EXPECT_EQ(source->counters().packets == 10, finished);
     EXPECT_DOUBLE_EQ(source->SecondsAt(now + 1'000),
                      finished ? 6e-6 : static_cast<double>(now + 1'000 - kStart) / kHz);
+  }
+}
+
+// After 1.2 s at this rate the number of packets that are due leaves 64 bits.
+TEST_F(SourceTest, ASourceWithAnExtremeRateNeverFallsSilent) {
+  const auto source = Source::Make(
+      {.rows = EveryRow(8), .packets_per_second = 1e18, .destination = Destination::kRow, .row = 3},
+      network_, kStart, kHz);
+  Descriptor burst[64];
+  for (const uint64_t seconds : {1, 2, 3, 1000}) {
+    const auto now = kStart + seconds * static_cast<uint64_t>(kHz);
+    EXPECT_EQ(source->Emit(burst, 64, now, routes_, ledger_), 64) << seconds << " s";
   }
 }
 
@@ -329,6 +344,16 @@ TEST(TrafficSources, AWrongOneIsRefusedWithItsField) {
                        .process = ArrivalProcess::kSlottedBatch,
                        .slot = 1e-12}),
               HasSubstr("shorter than 1 ns"));
+  for (const double rate : {-1.0, 1e-7, 2e12, std::nan(""), HUGE_VAL}) {
+    EXPECT_THAT(message({.rows = {0}, .packets_per_second = rate}),
+                HasSubstr("outside 1e-06..1e+12"));
+  }
+  EXPECT_THAT(message({.rows = {0},
+                       .packets_per_second = 1,
+                       .process = ArrivalProcess::kOnOff,
+                       .on = 1,
+                       .duty = 1e-7}),
+              HasSubstr("duty: off periods of 1e+07 s"));
   EXPECT_EQ(message({.rows = {0},
                      .destination = Destination::kPattern,
                      .pattern = {.name = "p-flip", .p = 2}}),
@@ -342,6 +367,7 @@ TEST(TrafficSources, AWrongOneIsRefusedWithItsField) {
     return SourceConfig{.destination = Destination::kTrace,
                         .trace = std::make_shared<Trace>(Trace{{5, 0, 1, 64}, packet})};
   };
+  EXPECT_THAT(message(with({2'000'000'000'000'000'000, 0, 1, 64})), HasSubstr("trace[1].time: "));
   EXPECT_EQ(message(with({5, 8, 0, 64})), "sources[0].trace[1].row: 8 is outside 0..7");
   EXPECT_EQ(message(with({5, 0, 9, 64})), "sources[0].trace[1].destination: 9 is outside 0..7");
   EXPECT_EQ(message(with({5, 0, 0, 63})), "sources[0].trace[1].bytes: 63 is outside 64..9018");

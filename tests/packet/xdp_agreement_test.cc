@@ -133,6 +133,31 @@ TEST_F(XdpAgreementTest, BothReadersAgreeOnRandomFrames) {
   }
 }
 
+// A tester's frame counts at the row where its path ends, whatever the order of the network's hops.
+TEST_F(XdpAgreementTest, BothReadersKnowTheRowWhereAPathEnds) {
+  for (const NetworkSpec& spec :
+       {NetworkSpec{.kind = NetworkKind::kBenes, .rows = kRows},
+        NetworkSpec{.kind = NetworkKind::kHypercube, .rows = kRows},
+        NetworkSpec{.kind = NetworkKind::kTwoFoldButterfly, .rows = kRows},
+        NetworkSpec{.kind = NetworkKind::kButterfly, .rows = kRows, .extra_stages = 3}}) {
+    const Network network = *Network::Make(spec);
+    EdgeRules rules = MacRules();
+    rules.frames = MakeFrameRules(network, {}, 1518);
+    ASSERT_TRUE(edge_.maps().Configure(rules).ok());
+    rows_.assign(kRows, 0);
+    const int bits = rules.frames.tags.bits();
+    for (Tag tag = 0; tag < Tag{1} << bits; ++tag) {
+      const Frame frame =
+          PadTo(Ethernet(ToRowMac(1), 0x88b5) + TesterHeader{.tag = ToWire(tag, bits)}.bytes(), 64);
+      Compare(frame, rules.frames, "tag " + std::to_string(tag));
+      const auto length = static_cast<uint32_t>(frame.size());
+      ASSERT_EQ(ParseFrame(frame.data(), length, length, rules.frames).output,
+                WalkTag(network, 0, tag).back());
+    }
+    CompareRows();
+  }
+}
+
 // Tags of hops with a direction and one of three ports, right and wrong ones.
 TEST_F(XdpAgreementTest, BothReadersAgreeOnTagsThatSayPorts) {
   EdgeRules rules = MacRules();

@@ -89,6 +89,15 @@ TEST_F(XdpEdgeTest, CountsRowsOfALargeNetworkEachForItself) {
   EXPECT_EQ(counted, expected);
 }
 
+// A data plane of another container has a process number that says nothing here.
+TEST_F(XdpEdgeTest, AnOwnerWithASocketLives) {
+  EXPECT_FALSE(*edge_.maps().OwnerLives()) << "nobody has configured it";
+  edge_.OpenSocket();
+  EXPECT_TRUE(*edge_.maps().OwnerLives());
+  edge_.CloseSocket();
+  EXPECT_FALSE(*edge_.maps().OwnerLives()) << "and the look left no socket there";
+}
+
 TEST_F(XdpEdgeTest, KnowsWhetherItsOwnerLives) {
   EXPECT_FALSE(*edge_.maps().OwnerLives()) << "nobody has configured it";
   ASSERT_TRUE(edge_.maps().Configure(MacRules()).ok());
