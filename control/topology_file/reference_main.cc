@@ -103,6 +103,9 @@ constexpr char kTail[] = R"(## What else must hold
 - Names of data planes are unique, and so are those of ports and trunks together. In one data plane no two
   devices share a name that ends in a digit, a PCI address or a kernel interface (`iface=`). Devices whose
   name ends in no digit (`net_null`) are numbered by bfly.
+- A file or socket that a device names (`tx_pcap=`, `socket=`) is in a directory that exists, and its path has no
+  `..`. A memif without `socket-abstract=no` has an abstract name instead of a file. Only root and the data plane's
+  own user can be peers there.
 - An override of `links` gives at least one of `rate`, `delay`, `queue_limit`, `discipline` and `loss`, and its
   stages, rows and port are the network's. All overrides together make at most 4,096 rectangles of stages and rows.
 - `translate_mac: true` needs mode `mac` and a port of one row.

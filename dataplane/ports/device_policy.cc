@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -111,11 +114,74 @@ std::string Canonical(const std::string& path) {
 }
 
 // Users that may write to a directory may put links there between the check and the driver's open.
-bool OthersMayWrite(const std::string& directory) {
-  struct stat info {};
-  if (stat(directory.c_str(), &info) != 0) return false;
-  const bool group = info.st_gid != 0 && info.st_gid != getegid();
-  return (info.st_mode & S_IWOTH) != 0 || (group && (info.st_mode & S_IWGRP) != 0);
+bool OthersMayWrite(const struct stat& directory) {
+  const bool group = directory.st_gid != 0 && directory.st_gid != getegid();
+  return (directory.st_mode & S_IWOTH) != 0 || (group && (directory.st_mode & S_IWGRP) != 0);
+}
+
+// Whether another user may replace `link`, which is in `directory`, by another one.
+bool OthersMayReplace(const struct stat& link, const struct stat& directory) {
+  for (const uid_t owner : {link.st_uid, directory.st_uid}) {
+    if (owner != 0 && owner != geteuid()) return true;
+  }
+  return OthersMayWrite(directory) && (directory.st_mode & S_ISVTX) == 0;
+}
+
+void PushParts(const std::string& path, std::vector<std::string>& ahead) {
+  const std::vector<std::string> parts = absl::StrSplit(path, '/', absl::SkipEmpty());
+  ahead.insert(ahead.end(), parts.rbegin(), parts.rend());
+}
+
+constexpr int kMostLinks = 40;  // the kernel follows no more
+
+// Returns the path without links. The file need not exist. InvalidArgument, which says what is
+// wrong with the path: its directory does not exist, or another user could have the path lead
+// elsewhere before the driver opens it. Then the result would not be the file that the driver gets.
+absl::StatusOr<std::string> PathToOpen(const std::string& path) {
+  const auto refused = [](const auto&... why) {
+    return absl::InvalidArgumentError(absl::StrCat(why...));
+  };
+  std::error_code error;
+  std::vector<std::string> ahead;  // the parts of the path, the next one at the end
+  PushParts(std::filesystem::absolute(path, error).string(), ahead);
+  // A directory before ".." could become a link, and ".." would lead elsewhere.
+  if (std::find(ahead.begin(), ahead.end(), "..") != ahead.end()) {
+    return refused(" has a \"..\"; name the file without it");
+  }
+  std::string at;  // the way so far, without links
+  bool file_is_link = false;
+  for (int links = 0; !ahead.empty();) {
+    const std::string part = std::move(ahead.back());
+    ahead.pop_back();
+    if (part == ".") continue;
+    if (part == "..") {  // of a link's target
+      at.resize(at.empty() ? 0 : at.rfind('/'));
+      continue;
+    }
+    const std::string next = absl::StrCat(at, "/", part);
+    struct stat found {};
+    if (lstat(next.c_str(), &found) != 0) {
+      if (file_is_link) return refused(" is a link to nothing");
+      if (errno == ENOENT && ahead.empty()) return next;
+      return refused(": ", next, ": ", strerror(errno));
+    }
+    if (!S_ISLNK(found.st_mode)) {
+      at = next;
+      continue;
+    }
+    const std::string target = std::filesystem::read_symlink(next, error).string();
+    if (error || ++links > kMostLinks) return refused(" leads through too many links");
+    struct stat directory {};
+    if (stat(absl::StrCat(at, "/").c_str(), &directory) != 0 ||
+        OthersMayReplace(found, directory)) {
+      return refused(" leads through the link ", next,
+                     ", which other users may change; name the file without the link");
+    }
+    file_is_link = file_is_link || ahead.empty();
+    if (absl::StartsWith(target, "/")) at.clear();
+    PushParts(target, ahead);
+  }
+  return at;
 }
 
 constexpr char kHowToAllow[] =
@@ -132,23 +198,22 @@ void DevicePolicy::AllowDirectory(const std::string& path) {
 void DevicePolicy::AllowFile(const std::string& path) { files_.push_back(Canonical(path)); }
 
 absl::Status DevicePolicy::CheckFile(const std::string& path) const {
-  const std::string canonical = Canonical(path);
-  std::error_code error;
-  // weakly_canonical does not resolve a dangling link, and a driver would create the link's target.
-  const bool link = std::filesystem::is_symlink(std::filesystem::symlink_status(canonical, error));
-  if (!link && std::find(files_.begin(), files_.end(), canonical) != files_.end()) {
-    return absl::OkStatus();
-  }
-  const std::string parent = std::filesystem::path(canonical).parent_path().string();
-  if (link || std::find(directories_.begin(), directories_.end(), parent) == directories_.end()) {
+  const auto refused = [&](const auto&... why) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, canonical == path ? "" : absl::StrCat(", which is ", canonical, ","),
-                     link ? " is a link to nothing" : " is not a file that devices may name",
-                     "; allowed are files in ", absl::StrJoin(directories_, ", "),
+        absl::StrCat(path, why..., "; allowed are files in ", absl::StrJoin(directories_, ", "),
                      files_.empty() ? "" : absl::StrCat(", and ", absl::StrJoin(files_, ", ")),
                      "; ", kHowToAllow));
+  };
+  const absl::StatusOr<std::string> file = PathToOpen(path);
+  if (!file.ok()) return refused(file.status().message());
+  if (std::find(files_.begin(), files_.end(), *file) != files_.end()) return absl::OkStatus();
+  const std::string parent = std::filesystem::path(*file).parent_path().string();
+  if (std::find(directories_.begin(), directories_.end(), parent) == directories_.end()) {
+    return refused(*file == path ? "" : absl::StrCat(", which is ", *file, ","),
+                   " is not a file that devices may name");
   }
-  if (OthersMayWrite(parent)) {
+  struct stat directory {};
+  if (stat(parent.c_str(), &directory) != 0 || OthersMayWrite(directory)) {
     return absl::InvalidArgumentError(
         absl::StrCat("other users may write to ", parent, ", and could have ", path,
                      " lead elsewhere; chmod go-w it, or ", kHowToAllow));

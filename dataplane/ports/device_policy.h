@@ -22,7 +22,8 @@ class DevicePolicy {
   void AllowFile(const std::string& path);
 
   // InvalidArgument, after `field`: the driver is not in the list, does not take the argument, or
-  // the file is not allowed. A link counts as the file to which it leads.
+  // the file is not allowed. A link counts as the file to which it leads, unless other users may
+  // change the link. A path with "..", or into a directory that does not exist, is not allowed.
   absl::Status Check(const std::string& field, const std::string& device) const;
   // Checks the devices of all ports and trunks.
   std::vector<absl::Status> Check(const FabricConfig& config) const;

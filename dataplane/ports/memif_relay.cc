@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <initializer_list>
 #include <utility>
@@ -28,6 +29,8 @@ constexpr char kSocketName[] = "driver";
 // The bound keeps peers that connect and then do nothing from taking every file descriptor.
 constexpr size_t kMostSessions = 64;
 constexpr double kEndSeconds = 5;
+// A peer that is refused can try again at once, so refusals get one line a minute.
+constexpr std::chrono::minutes kLogEvery{1};
 
 std::string NextAbstractName() {
   static std::atomic<int> next{0};
@@ -86,6 +89,9 @@ absl::StatusOr<std::unique_ptr<MemifRelay>> MemifRelay::Open(
   auto outside = relay->server_ ? ListenAt(relay->outside_, SOCK_SEQPACKET)
                                 : ConnectTo(relay->outside_, SOCK_SEQPACKET);
   if (!outside.ok()) return outside.status();
+  if (!relay->server_) {
+    if (absl::Status status = CheckPeer(relay->outside_, *outside); !status.ok()) return status;
+  }
   (relay->server_ ? relay->outside_listener_ : relay->answer_) = *std::move(outside);
   if (absl::Status status = relay->MakeInside(); !status.ok()) return status;
   return relay;
@@ -181,8 +187,20 @@ void MemifRelay::Begin(OwnedFd peer, OwnedFd driver) {
                               }});
 }
 
+bool MemifRelay::MayTalkTo(const OwnedFd& peer) {
+  const absl::Status status = CheckPeer(outside_, peer);
+  if (status.ok()) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (now >= next_log_line_) {
+    next_log_line_ = now + kLogEvery;
+    std::fprintf(stderr, "bfly: memif: %s\n", std::string(status.message()).c_str());
+  }
+  return false;
+}
+
 void MemifRelay::AcceptPeers() {
   while (OwnedFd peer = AcceptFrom(outside_listener_)) {
+    if (!MayTalkTo(peer)) continue;
     if (sessions_.size() >= kMostSessions) continue;
     auto driver =
         ConnectTo({.path = absl::StrCat("/proc/self/fd/", drivers_socket_.get())}, SOCK_SEQPACKET);
@@ -207,7 +225,7 @@ void MemifRelay::Serve() {
 void MemifRelay::Tend() {
   if (server_ || devices_.empty() || !sessions_.empty() || answer_) return;
   auto answer = ConnectTo(outside_, SOCK_SEQPACKET);
-  if (!answer.ok()) return;
+  if (!answer.ok() || !MayTalkTo(*answer)) return;
   answer_ = *std::move(answer);
   // The driver of a client connects only when it starts, so it is stopped and started. No worker is
   // inside the driver, because the gate is closed between two connections.

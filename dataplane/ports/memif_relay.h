@@ -4,6 +4,7 @@
 // between the two.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -37,7 +38,8 @@ class MemifRelay {
  public:
   // `wait_for_workers` returns when no worker uses a device whose gate was closed before the call.
   // AlreadyExists: another process has the socket. Unavailable: the socket cannot be created, or no
-  // process answers there.
+  // process answers there. PermissionDenied: the server at an abstract socket belongs to another
+  // user.
   static absl::StatusOr<std::unique_ptr<MemifRelay>> Open(const MemifDevice& device,
                                                           std::function<void()> wait_for_workers);
   // All devices must have been removed.
@@ -46,8 +48,8 @@ class MemifRelay {
   // The string for the driver instead of `device`, which uses this relay's socket.
   std::string DriversDevice(const std::string& device) const;
 
-  // Call it after the driver opened the device. From now on a peer can connect, and `gate` opens
-  // once a peer has.
+  // Call it after the driver opened the device. From now on a peer that CheckPeer lets in can
+  // connect, and `gate` opens once a peer has.
   void Add(uint32_t id, uint16_t port, DeviceGate* gate);
   // Call it before the driver closes the device, and after workers have left it for good. Hangs up.
   void Remove(uint32_t id);
@@ -78,6 +80,7 @@ class MemifRelay {
         wait_for_workers_(std::move(wait_for_workers)) {}
   absl::Status MakeInside();
   void HideDriversSocket();
+  bool MayTalkTo(const OwnedFd& peer);
   void AcceptPeers();
   void AcceptDriver();
   void Begin(OwnedFd peer, OwnedFd driver);
@@ -96,6 +99,7 @@ class MemifRelay {
   OwnedFd drivers_socket_;
   std::map<uint32_t, Device> devices_;  // by interface id
   std::vector<std::unique_ptr<Session>> sessions_;
+  std::chrono::steady_clock::time_point next_log_line_;
 };
 
 }  // namespace bfly::dataplane

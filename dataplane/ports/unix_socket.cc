@@ -16,6 +16,9 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr int kBacklog = 16;
+// The kernel shows this user instead of each one that this process's user namespace does not know
+// (/proc/sys/kernel/overflowuid). It may be anybody.
+constexpr uid_t kUnknownUser = 65534;
 
 struct KernelAddress {
   sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = {}};
@@ -74,6 +77,21 @@ absl::StatusOr<OwnedFd> ConnectTo(const UnixAddress& address, int type) {
   OwnedFd connection;
   if (Connect(*kernel, type, connection) != 0) return Failed(address, "connect");
   return connection;
+}
+
+absl::Status CheckPeer(const UnixAddress& address, const OwnedFd& connection) {
+  if (!address.abstract) return absl::OkStatus();
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return Failed(address, "ask for the peer's user");
+  }
+  const uid_t user = geteuid();
+  if (peer.uid == 0 || (peer.uid == user && user != kUnknownUser)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("socket ", address.Text(), ": a process of user ", peer.uid,
+                   " is at the other end; without socket-abstract=no it is for root",
+                   user == 0 ? "" : absl::StrCat(" and user ", user), " only"));
 }
 
 absl::Status RemoveStaleSocket(const std::string& path, int type) {

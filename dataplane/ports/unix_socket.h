@@ -24,6 +24,11 @@ absl::StatusOr<OwnedFd> ListenAt(const UnixAddress& address, int type);
 // Unavailable: no process answers.
 absl::StatusOr<OwnedFd> ConnectTo(const UnixAddress& address, int type);
 
+// PermissionDenied: the process at the other end of `connection` belongs neither to root nor to
+// this process's user, and `address` is abstract. An abstract address has no file mode, so
+// everybody in the network namespace can connect and listen there.
+absl::Status CheckPeer(const UnixAddress& address, const OwnedFd& connection);
+
 // Prepares `path` for a socket: removes a socket at which no process listens, because a crashed
 // process left it. AlreadyExists: a process listens there. FailedPrecondition: the file is not a
 // socket.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -90,6 +91,46 @@ TEST_F(DevicePolicyTest, LinksCountAsWhatTheyLeadTo) {
     EXPECT_THAT(Error(WritingTo(root_ + "/allowed/" + name)), HasSubstr("--device-dir")) << name;
   }
   EXPECT_EQ(Error(WritingTo(root_ + "/other/back/x")), "");
+}
+
+// While a part is missing, ".." goes back over its name. Once its owner has made it a link, ".."
+// goes to the parent of the directory to which it leads.
+TEST_F(DevicePolicyTest, AWayThatCouldComeToLeadElsewhereIsRefused) {
+  for (const char* way :
+       {"/other/none/../../allowed/", "/other/../allowed/", "/allowed/../allowed/"}) {
+    EXPECT_THAT(Error(WritingTo(root_ + way + "x")), HasSubstr("has a \"..\"")) << way;
+  }
+  policy_.AllowFile(root_ + "/none/x");
+  EXPECT_THAT(Error(WritingTo(root_ + "/none/x")), HasSubstr("/none: No such file or directory"));
+}
+
+TEST_F(DevicePolicyTest, ALinkThatOtherUsersMayChangeIsRefused) {
+  const std::string other = root_ + "/other";
+  std::filesystem::create_directory_symlink("../allowed", other + "/back");
+  std::filesystem::create_directory_symlink("other/back", root_ + "/first");
+  const auto refused = [&](const std::string& path) {
+    return testing::Matches(HasSubstr("link " + other + "/back, which other users may change"))(
+        Error(WritingTo(path)));
+  };
+  for (const std::string& path : {other + "/back/x", root_ + "/first/x"}) {
+    ASSERT_EQ(chmod(other.c_str(), 0777), 0);
+    EXPECT_TRUE(refused(path)) << path;
+    ASSERT_EQ(chmod(other.c_str(), 01777), 0);  // only its owner may replace the link
+    EXPECT_EQ(Error(WritingTo(path)), "");
+  }
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to give the link away";
+  ASSERT_EQ(lchown((other + "/back").c_str(), 1000, 0), 0);
+  EXPECT_TRUE(refused(other + "/back/x"));
+  ASSERT_EQ(lchown((other + "/back").c_str(), 0, 0), 0);
+  ASSERT_EQ(chmod(other.c_str(), 0755), 0);
+  EXPECT_EQ(Error(WritingTo(other + "/back/x")), "");
+  ASSERT_EQ(chown(other.c_str(), 1000, 0), 0);
+  EXPECT_TRUE(refused(other + "/back/x"));
+}
+
+TEST_F(DevicePolicyTest, LinksInACircleAreRefused) {
+  std::filesystem::create_symlink("circle", root_ + "/allowed/circle");
+  EXPECT_THAT(Error(WritingTo(root_ + "/allowed/circle")), HasSubstr("too many links"));
 }
 
 TEST_F(DevicePolicyTest, AFileThatWasNamedIsAllowedByItselfAlone) {
