@@ -10,7 +10,9 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace bfly::control {
@@ -33,6 +35,51 @@ std::string NameOfCode(grpc::StatusCode code) {
   return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
 }
 
+// Ids of owners (control/server/operator_id.h) are above it. Whoever has the owner's id may change
+// the fabric, and the log has more readers than the file of the id.
+constexpr uint64_t kHighestOfClients = uint64_t{1} << 63;
+constexpr char kOwnersId[] = "(the owner's)";
+
+// Clears ids of the owner, also in messages within. Returns whether there was one.
+bool HideOwnersId(google::protobuf::Message* message) {
+  using google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection& reflection = *message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(*message, &fields);
+  bool hidden = false;
+  for (const FieldDescriptor* field : fields) {
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      const int count = field->is_repeated() ? reflection.FieldSize(*message, field) : 1;
+      for (int i = 0; i < count; ++i) {
+        hidden |=
+            HideOwnersId(field->is_repeated() ? reflection.MutableRepeatedMessage(message, field, i)
+                                              : reflection.MutableMessage(message, field));
+      }
+    } else if (field->name() == "election_id" &&
+               reflection.GetUInt64(*message, field) > kHighestOfClients) {
+      reflection.ClearField(message, field);
+      hidden = true;
+    }
+  }
+  return hidden;
+}
+
+// The error with the numbers replaced that may be the owner's id.
+std::string WithoutOwnersId(const std::string& error) {
+  constexpr char kDigits[] = "0123456789";
+  std::string text;
+  for (size_t at = 0; at < error.size();) {
+    const size_t begin = std::min(error.find_first_of(kDigits, at), error.size());
+    const size_t end = std::min(error.find_first_not_of(kDigits, begin), error.size());
+    const std::string number = error.substr(begin, end - begin);
+    uint64_t value = 0;
+    const bool is_owners = absl::SimpleAtoi(number, &value) && value > kHighestOfClients;
+    absl::StrAppend(&text, error.substr(at, begin - at), is_owners ? kOwnersId : number);
+    at = end;
+  }
+  return text;
+}
+
 std::string Text(const std::string& call, const grpc::ByteBuffer& bytes) {
   const google::protobuf::MethodDescriptor* method =
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(call);
@@ -45,7 +92,10 @@ std::string Text(const std::string& call, const grpc::ByteBuffer& bytes) {
   if (!message->ParseFromZeroCopyStream(&reader))
     return absl::StrCat("(", bytes.Length(), " bytes that are not a ", method->input_type()->name(),
                         ")");
-  return message->ShortDebugString();
+  const bool hidden = HideOwnersId(message.get());
+  const std::string text = message->ShortDebugString();
+  if (!hidden) return text;
+  return absl::StrCat("election_id: ", kOwnersId, text.empty() ? "" : " ", text);
 }
 
 class Audit final : public grpc::experimental::Interceptor {
@@ -88,7 +138,7 @@ class Audit final : public grpc::experimental::Interceptor {
     entry_.took = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - begun_);
     entry_.status = status;
-    entry_.error = error;
+    entry_.error = WithoutOwnersId(error);
     log_.Write(std::move(entry_));
   }
 

@@ -2,6 +2,7 @@
 #include "control/access/audit_log.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,33 @@ namespace {
 constexpr mode_t kMode = 0640;
 // How often calls without a line are counted in one.
 constexpr std::chrono::seconds kCountEvery{1};
+// How every line begins.
+constexpr std::string_view kLineBegin = R"({"time":)";
+// How long a process that has just ended may take to let go of its file, and how often that is
+// looked at.
+constexpr std::chrono::milliseconds kLockPatience{1000};
+constexpr std::chrono::milliseconds kLockLook{20};
+
+// Returns false while another process holds the file. A file system without locks is no reason not
+// to write.
+bool Lock(int fd) {
+  const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kLockLook);
+  }
+  return true;
+}
+
+// False if the file begins with something else than a line of the log, which may have been cut
+// short. Of a first line that a power cut kept from the disk there may be zeros.
+bool IsLog(int fd) {
+  std::array<char, kLineBegin.size()> first{};
+  const ssize_t got = pread(fd, first.data(), first.size(), 0);
+  if (got < 0) return false;
+  const std::string_view text(first.data(), static_cast<size_t>(got));
+  return text == kLineBegin.substr(0, text.size()) || text == std::string(text.size(), '\0');
+}
 
 absl::StatusOr<int> OpenFile(const std::string& path) {
   // A link in a directory that others may write to could lead to any file.
@@ -34,6 +62,16 @@ absl::StatusOr<int> OpenFile(const std::string& path) {
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     close(fd);
     return absl::InvalidArgumentError(absl::StrCat("audit: ", path, " is not a plain file"));
+  }
+  if (!Lock(fd)) {
+    close(fd);
+    return absl::FailedPreconditionError(
+        absl::StrCat("audit: another process writes ", path, "; name another file"));
+  }
+  if (!IsLog(fd)) {
+    close(fd);
+    return absl::InvalidArgumentError(
+        absl::StrCat("audit: ", path, " is not an audit log; name another file"));
   }
   return fd;
 }

@@ -49,7 +49,8 @@ class AuditLog {
   // Appends to the file, which only its owner and its group may read. A last line that was not
   // written to its end is cut off and counted as lost. Once it has kMaxFile bytes it
   // becomes PATH.1, in place of the PATH.1 before, and a new file begins. PERMISSION_DENIED: it
-  // cannot be opened. INVALID_ARGUMENT: it is not a plain file.
+  // cannot be opened. INVALID_ARGUMENT: it is not a plain file, or holds something else.
+  // FAILED_PRECONDITION: another log writes it.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
                                                         uint64_t max_file = kMaxFile);
   // Writes what waits.

@@ -39,9 +39,10 @@ int Gate::Renumber(int fd) {
 }
 
 absl::StatusOr<int> Gate::Admit(int fd, const std::string& path) {
-  const auto refuse = [&](absl::string_view why) {
+  const auto refuse = [&](absl::string_view why,
+                          absl::StatusCode code = absl::StatusCode::kPermissionDenied) {
     close(fd);
-    return absl::PermissionDeniedError(absl::StrCat(path, ": ", why));
+    return absl::Status(code, absl::StrCat(path, ": ", why));
   };
   const absl::StatusOr<Peer> peer = PeerOf(fd);
   if (!peer.ok()) return refuse(peer.status().message());
@@ -53,7 +54,13 @@ absl::StatusOr<int> Gate::Admit(int fd, const std::string& path) {
       .who = absl::StrCat("user ", peer->uid),
   };
   if (caller.role == Role::kNone) return refuse(absl::StrCat(caller.name, " has no role"));
-  return AdmitAs(std::move(caller), fd);
+  if (caller.role > Role::kViewer) return AdmitAs(std::move(caller), fd);
+  const std::string who = caller.who;
+  if (const absl::Status room = viewers_.CheckRoom(who); !room.ok())
+    return refuse(room.message(), room.code());
+  const int number = AdmitAs(std::move(caller), fd);
+  viewers_.Add(number, who);
+  return number;
 }
 
 int Gate::AdmitAs(Caller caller, int fd) {

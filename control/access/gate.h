@@ -16,6 +16,7 @@
 #include "control/access/access_rules.h"
 #include "control/access/call_rate.h"
 #include "control/access/role.h"
+#include "control/access/viewer_connections.h"
 
 namespace bfly::control {
 
@@ -37,8 +38,9 @@ class Gate {
   const AccessRules& rules() const { return rules_; }
 
   // Takes a connection that was accepted at the Unix socket `path`. Returns the descriptor to hand
-  // to gRPC, by which Of() knows the caller again; `fd` is used up. PERMISSION_DENIED: the caller
-  // has no role, and the connection is closed.
+  // to gRPC, by which Of() knows the caller again; `fd` is used up. The connection is closed with
+  // an error. PERMISSION_DENIED: the caller has no role. RESOURCE_EXHAUSTED: viewers hold as many
+  // connections as they may; who may change the fabric is not limited.
   absl::StatusOr<int> Admit(int fd, const std::string& path);
   // The same for a connection that this process makes to its own server: its calls are those of
   // `caller`.
@@ -68,6 +70,7 @@ class Gate {
   mutable std::mutex mutex_;
   int next_ = 0;                               // mutex_
   std::unordered_map<int, Caller> by_number_;  // mutex_; at most one entry a descriptor
+  ViewerConnections viewers_;
 };
 
 }  // namespace bfly::control

@@ -3,11 +3,17 @@
 
 #include <fcntl.h>
 #include <grpcpp/security/auth_metadata_processor.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,10 +22,15 @@
 namespace bfly::control {
 namespace {
 
+using grpc::experimental::FileWatcherCertificateProvider;
+using grpc::experimental::TlsServerCredentialsOptions;
+
 constexpr size_t kMaxFile = 1 << 20;
 enum class Kind { kPublic, kSecret };
+enum class Side { kServer, kClient };
 
-absl::StatusOr<std::string> ReadPem(absl::string_view flag, const std::string& path, Kind kind) {
+absl::StatusOr<std::string> ReadPem(absl::string_view flag, const std::string& path, Kind kind,
+                                    Side side) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return absl::PermissionDeniedError(
@@ -40,6 +51,12 @@ absl::StatusOr<std::string> ReadPem(absl::string_view flag, const std::string& p
                                                     "; run `chmod 600 ", path,
                                                     "` and use a new "
                                                     "key if it was exposed"));
+  // A client by sudo may use a key of the user's own.
+  if (kind == Kind::kSecret && side == Side::kServer && info.st_uid != 0 &&
+      info.st_uid != geteuid())
+    return absl::PermissionDeniedError(absl::StrCat(
+        flag, ": ", path, " belongs to user ", info.st_uid, ", who can read it; run `chown ",
+        geteuid(), " ", path, "` and use a new key if it was exposed"));
   if (!absl::StrContains(text, "-----BEGIN "))
     return absl::InvalidArgumentError(
         absl::StrCat(flag, ": ", path, " is not a PEM file, which has a line -----BEGIN ...-----"));
@@ -50,7 +67,48 @@ struct Pems {
   std::string certificate, key, ca;
 };
 
-absl::StatusOr<Pems> ReadAll(const TlsFlags& flags) {
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+Bio BioOf(const std::string& text) {
+  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free};
+}
+
+// The first certificate of the text; null: none can be read.
+Certificate CertificateOf(const std::string& text) {
+  return {PEM_read_bio_X509(BioOf(text).get(), nullptr, nullptr, nullptr), X509_free};
+}
+
+Key KeyOf(const std::string& text) {
+  // Without a password at hand OpenSSL would ask for it at the terminal.
+  const auto no_password = [](char*, int, int, void*) { return -1; };
+  return {PEM_read_bio_PrivateKey(BioOf(text).get(), nullptr, no_password, nullptr), EVP_PKEY_free};
+}
+
+// gRPC takes any texts, and tells later only that no server or connection came about.
+absl::Status CheckPems(const TlsFlags& flags, const Pems& pems) {
+  const auto wrong = [](absl::string_view flag, const auto&... words) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError(absl::StrCat(flag, ": ", words...));
+  };
+  if (!pems.ca.empty() && CertificateOf(pems.ca) == nullptr)
+    return wrong("tls-ca", "the first certificate of ", flags.ca, " cannot be read");
+  if (pems.certificate.empty()) return absl::OkStatus();
+  const Certificate certificate = CertificateOf(pems.certificate);
+  if (certificate == nullptr)
+    return wrong("tls-cert", "the first certificate of ", flags.certificate, " cannot be read");
+  const Key key = KeyOf(pems.key);
+  if (key == nullptr)
+    return wrong("tls-key", flags.key, " has no key that can be read without a password");
+  if (X509_check_private_key(certificate.get(), key.get()) != 1)
+    return wrong("tls-key", flags.key, " is not the key of ", flags.certificate);
+  if (X509_cmp_current_time(X509_get0_notAfter(certificate.get())) < 0)
+    return wrong("tls-cert", flags.certificate, " has expired, so nobody accepts it; renew it");
+  return absl::OkStatus();
+}
+
+absl::Status CheckFiles(const TlsFlags& flags, Side side) {
   Pems pems;
   if (flags.certificate.empty() != flags.key.empty())
     return absl::InvalidArgumentError(
@@ -65,11 +123,19 @@ absl::StatusOr<Pems> ReadAll(const TlsFlags& flags) {
                {"tls-ca", flags.ca, Kind::kPublic, pems.ca}};
   for (const auto& file : files) {
     if (file.path.empty()) continue;
-    absl::StatusOr<std::string> text = ReadPem(file.flag, file.path, file.kind);
+    absl::StatusOr<std::string> text = ReadPem(file.flag, file.path, file.kind, side);
     if (!text.ok()) return text.status();
     file.text = *std::move(text);
   }
-  return pems;
+  return CheckPems(flags, pems);
+}
+
+// How often gRPC looks whether the files were renewed.
+constexpr unsigned kRenewalLookSeconds = 10;
+
+std::shared_ptr<FileWatcherCertificateProvider> WatchedFiles(const TlsFlags& flags) {
+  return std::make_shared<FileWatcherCertificateProvider>(flags.key, flags.certificate, flags.ca,
+                                                          kRenewalLookSeconds);
 }
 
 // Refuses every call of a client without the least role, also to health and reflection.
@@ -110,25 +176,27 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> TlsServer(const TlsFlag
     return absl::InvalidArgumentError(
         "tls-listen: a certificate has a role, and without --tls-ca no client is asked for its "
         "certificate; give the authority that signed the clients' certificates");
-  absl::StatusOr<Pems> pems = ReadAll(flags);
-  if (!pems.ok()) return pems.status();
-  grpc::SslServerCredentialsOptions options(
-      flags.ca.empty()               ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-      : gate.rules().admits_anyone() ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
-                                     : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = pems->ca;
-  options.pem_key_cert_pairs.push_back({pems->key, pems->certificate});
-  std::shared_ptr<grpc::ServerCredentials> credentials = grpc::SslServerCredentials(options);
+  if (absl::Status status = CheckFiles(flags, Side::kServer); !status.ok()) return status;
+  TlsServerCredentialsOptions options(WatchedFiles(flags));
+  options.watch_identity_key_cert_pairs();
+  if (!flags.ca.empty()) options.watch_root_certs();
+  options.set_cert_request_type(flags.ca.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                : gate.rules().admits_anyone()
+                                    ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
+                                    : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  std::shared_ptr<grpc::ServerCredentials> credentials =
+      grpc::experimental::TlsServerCredentials(options);
   credentials->SetAuthMetadataProcessor(std::make_shared<LeastRole>(gate, least));
   return credentials;
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsClient(const TlsFlags& flags) {
-  absl::StatusOr<Pems> pems = ReadAll(flags);
-  if (!pems.ok()) return pems.status();
-  return grpc::SslCredentials({.pem_root_certs = pems->ca,
-                               .pem_private_key = pems->key,
-                               .pem_cert_chain = pems->certificate});
+  if (absl::Status status = CheckFiles(flags, Side::kClient); !status.ok()) return status;
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(WatchedFiles(flags));
+  if (!flags.ca.empty()) options.watch_root_certs();
+  if (!flags.certificate.empty()) options.watch_identity_key_cert_pairs();
+  return grpc::experimental::TlsCredentials(options);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(const std::string& address,

@@ -24,14 +24,16 @@ inline constexpr char kTlsCaHelp[] =
 // Credentials of a server. Clients must show a certificate that the CA signed, unless the gate's
 // rules admit anyone. A client whose role is below `least` is refused before its call is looked at.
 // The gate must outlive the server. INVALID_ARGUMENT: certificate or key is missing, or the server
-// could identify nobody, or not those whose certificates the rules name. PERMISSION_DENIED: a file
-// cannot be read, or others can read the key.
+// could identify nobody, or not those whose certificates the rules name; the key is not that of the
+// certificate, or the certificate has expired. PERMISSION_DENIED: a file cannot be read, or others
+// can read the key. Files that are replaced later are taken up within seconds, for new connections.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> TlsServer(const TlsFlags& flags,
                                                                    const Gate& gate, Role least);
 
 // Credentials of a client, which accepts servers whose certificate the CA signed for the address
-// that it calls. Without a certificate of its own the client stays unknown to the server. The
-// errors are those of TlsServer.
+// that it calls. Without a certificate of its own the client stays unknown to the server. `flags`
+// name a CA or a certificate. The errors, and what becomes of replaced files, are those of
+// TlsServer.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsClient(const TlsFlags& flags);
 
 // Credentials for `address`: none for a Unix socket, where the kernel says who calls, and TLS for

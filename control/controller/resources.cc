@@ -18,10 +18,10 @@ constexpr uint64_t kBytesPerRow = 4'096;
 
 }  // namespace
 
-bool Resource::Take(uint64_t amount) {
+bool Resource::Take(uint64_t amount, Share share) {
   uint64_t now = in_use_.load(std::memory_order_relaxed);
   do {
-    if (now != 0 && now + amount > limit()) {
+    if (now != 0 && now + amount > limit(share)) {
       CountRefusal();
       return false;
     }
@@ -29,9 +29,10 @@ bool Resource::Take(uint64_t amount) {
   return true;
 }
 
-absl::Status Resource::Exhausted(const char* what, const char* instead) const {
-  return absl::ResourceExhaustedError(
-      absl::StrCat(what, ": at most ", limit(), " are allowed at a time; ", instead));
+absl::Status Resource::Exhausted(const char* what, const char* instead, Share share) const {
+  const char* const whom = share == Share::kViewer ? " before viewers get none" : "";
+  return absl::ResourceExhaustedError(absl::StrCat(what, ": at most ", limit(share),
+                                                   " are allowed at a time", whom, "; ", instead));
 }
 
 uint64_t Resources::MostObjects(uint32_t rows) {

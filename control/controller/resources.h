@@ -17,10 +17,12 @@ class Resource {
  public:
   Resource(const char* name, uint64_t limit) : name_(name), limit_(limit) {}
 
+  // Viewers may fill half of it. The other half is kept for those who may change the fabric.
+  enum class Share { kAll, kViewer };
   // Returns false, and takes nothing, if there is no room for `amount` more. While nobody holds
   // anything, one caller may take more than the limit, so that something large does not wait for
   // ever.
-  bool Take(uint64_t amount = 1);
+  bool Take(uint64_t amount = 1, Share share = Share::kAll);
   void Give(uint64_t amount = 1) { in_use_.fetch_sub(amount, std::memory_order_relaxed); }
   // Sets the amount of what is counted elsewhere.
   void Set(uint64_t in_use) { in_use_.store(in_use, std::memory_order_relaxed); }
@@ -29,10 +31,12 @@ class Resource {
 
   const char* name() const { return name_; }
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  // Up to where callers of the share may fill it.
+  uint64_t limit(Share share) const { return share == Share::kAll ? limit() : (limit() + 1) / 2; }
   uint64_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   // RESOURCE_EXHAUSTED: "`what`: at most LIMIT are allowed at a time; `instead`".
-  absl::Status Exhausted(const char* what, const char* instead) const;
+  absl::Status Exhausted(const char* what, const char* instead, Share share = Share::kAll) const;
 
  private:
   const char* const name_;

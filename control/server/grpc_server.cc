@@ -10,9 +10,11 @@
 #include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -20,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/access/audit_interceptor.h"
+#include "control/access/other_services.h"
 #include "control/access/peer.h"
 #include "control/server/address.h"
 
@@ -28,6 +31,11 @@ namespace {
 
 // How long open calls may take to end by themselves.
 constexpr std::chrono::milliseconds kGrace{200};
+// How long a client may take to agree on encryption, and to begin to speak HTTP/2.
+constexpr std::chrono::milliseconds kHandshake{10'000};
+// The descriptors that a daemon asks for. The gate keeps something of each descriptor that it has
+// seen, so there is a reason not to ask for all that the system would give.
+constexpr rlim_t kDescriptors = 4096;
 
 // The plugin of reflection is of the process, and so of every server.
 class WithoutReflection final : public grpc::ServerBuilderOption {
@@ -40,10 +48,20 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+// Raises the process's limit of descriptors. Without the right to do so it stays as it is.
+void MakeRoomForConnections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kDescriptors) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kDescriptors);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // The system does not say that the machine at the other end of a connection died, and a stream of
-// that machine may hold the primary role.
-void KeepAlive(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
+// that machine may hold the primary role. A client that never begins to speak holds a descriptor.
+void EndSilentConnections(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
   if (options.tcp_addresses.empty()) return;
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(kHandshake.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                              static_cast<int>(options.keepalive_time.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -83,15 +101,18 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     return true;
   }();
   static_cast<void>(plugins);
+  MakeRoomForConnections();
 
   grpc::ServerBuilder builder;
   if (!options.reflection) builder.SetOption(std::make_unique<WithoutReflection>());
   for (const std::string& address : options.tcp_addresses) {
     builder.AddListeningPort(address, options.tls);
   }
-  if (options.gate != nullptr && options.audit != nullptr) {
+  if (options.gate != nullptr) {
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
-    factories.push_back(std::make_unique<AuditFactory>(*options.gate, *options.audit));
+    factories.push_back(std::make_unique<OtherServicesFactory>(*options.gate));
+    if (options.audit != nullptr)
+      factories.push_back(std::make_unique<AuditFactory>(*options.gate, *options.audit));
     builder.experimental().SetInterceptorCreators(std::move(factories));
   }
   for (grpc::Service* service : services) builder.RegisterService(service);
@@ -107,7 +128,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   if (options.max_calls_of_connection != 0) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_calls_of_connection);
   }
-  KeepAlive(options, builder);
+  EndSilentConnections(options, builder);
   // Two daemons must never share a port by accident.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);

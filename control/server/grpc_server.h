@@ -45,7 +45,7 @@ class GrpcServer {
     // The calls of one connection; further calls of its client wait in the connection. 0: no limit.
     int max_calls_of_connection = 0;
   };
-  // The services must outlive the server.
+  // The services must outlive the server. Raises the limit of this process's descriptors.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const Options& options, const std::vector<grpc::Service*>& services);
   ~GrpcServer();

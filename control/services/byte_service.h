@@ -27,6 +27,8 @@ class ByteService : public grpc::Service {
   // `name`: "bfly.v1.Fabric".
   ByteService(const char* name, CallDesk& desk) : name_(name), desk_(desk) {}
 
+  CallDesk& desk() { return desk_; }
+
   // Adds a call that a thread of the desk carries out. Viewers may call what changes nothing.
   template <class Self, class Request, class Response>
   void AddCall(const char* method, CallDesk::Lane lane,

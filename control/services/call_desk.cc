@@ -40,7 +40,7 @@ absl::Status TooLarge(Resource& resource, uint64_t bytes) {
 
 class DeskCall final : public grpc::ServerUnaryReactor {
  public:
-  DeskCall(CallDesk& desk, Resources& resources, Resource& lane_room,
+  DeskCall(CallDesk& desk, Resources& resources, Resource& lane_room, Resource::Share share,
            const google::protobuf::Descriptor& message_type,
            grpc::CallbackServerContext* call_context, const grpc::ByteBuffer* request_bytes,
            grpc::ByteBuffer* response_bytes, const CallDesk::Handler& call_handler)
@@ -49,10 +49,10 @@ class DeskCall final : public grpc::ServerUnaryReactor {
         request(request_bytes),
         response(response_bytes),
         handler(call_handler),
-        is_counted(lane_room.Take()),
+        is_counted(lane_room.Take(1, share)),
         resources_(resources),
         room_(lane_room),
-        stalled_(desk.stalled(), call_context) {}
+        stalled_(desk.stalled(), call_context, &lane_room, share) {}
 
   void OnDone() override {
     resources_.answer_bytes.Give(answer_bytes_);
@@ -132,10 +132,11 @@ grpc::ServerUnaryReactor* CallDesk::Take(Lane lane, const google::protobuf::Desc
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, const Handler& handler) {
   Queue& queue = QueueOf(lane);
+  const Resource::Share share = ShareOf(*context);
   auto* call =
-      new DeskCall(*this, resources_, queue.room, type, context, request, response, handler);
+      new DeskCall(*this, resources_, queue.room, share, type, context, request, response, handler);
   if (!call->is_counted) {
-    call->Finish(ToGrpc(queue.room.Exhausted(queue.what, "send fewer at a time")));
+    call->Finish(ToGrpc(queue.room.Exhausted(queue.what, "send fewer at a time", share)));
     return call;
   }
   const std::lock_guard lock(mutex_);
@@ -179,6 +180,11 @@ void CallDesk::Serve(DeskCall& call) {
   } else {
     call.Finish(status);
   }
+}
+
+Resource::Share CallDesk::ShareOf(const grpc::ServerContextBase& context) const {
+  const bool is_viewer = gate_ != nullptr && gate_->Of(context).role <= Role::kViewer;
+  return is_viewer ? Resource::Share::kViewer : Resource::Share::kAll;
 }
 
 absl::Status CallDesk::TakeOrder(const grpc::ByteBuffer& bytes,

@@ -49,6 +49,9 @@ class CallDesk {
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
                                  const Handler& handler);
 
+  // What the caller of a call may take of each kind of place.
+  Resource::Share ShareOf(const grpc::ServerContextBase& context) const;
+
   // Takes memory for a single set-up, release or read that waits without a thread. `taken` is what
   // must be given back to order_bytes.
   absl::Status TakeOrder(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type,

@@ -21,12 +21,14 @@ constexpr int kMaxChangesInMessage = 1000;
 
 class WatchStream final : public WrittenStream, public CircuitListener {
  public:
-  WatchStream(Controller& controller, WatchWriter& writer, const grpc::ByteBuffer& bytes)
-      : WrittenStream(writer), controller_(controller) {
+  WatchStream(Controller& controller, WatchWriter& writer, CallDesk& desk,
+              grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes)
+      : WrittenStream(writer, desk, context, controller.resources().watchers),
+        controller_(controller) {
     Resource& watchers = controller_.resources().watchers;
-    counted_ = watchers.Take();
+    counted_ = watchers.Take(1, share_);
     absl::Status status =
-        counted_ ? absl::OkStatus() : watchers.Exhausted("watchers", "close others first");
+        counted_ ? absl::OkStatus() : watchers.Exhausted("watchers", "close others first", share_);
     v1::WatchRequest request;
     if (status.ok()) status = ParseShort(bytes, &request);
     if (status.ok()) {
@@ -149,8 +151,9 @@ class WatchStream final : public WrittenStream, public CircuitListener {
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* CircuitsService::Watch(const grpc::ByteBuffer& bytes) {
-  return new WatchStream(controller_, writer_, bytes);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* CircuitsService::Watch(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes) {
+  return new WatchStream(controller_, writer_, desk(), context, bytes);
 }
 
 }  // namespace bfly::control

@@ -51,17 +51,18 @@ absl::Status CheckEventsRequest(const v1::WatchEventsRequest& request) {
 class EventStream final : public WrittenStream, public EventListener {
  public:
   // `parsed` says what was wrong with the bytes of the request.
-  EventStream(EventLog& events, Resources& resources, WatchWriter& writer,
-              const v1::WatchEventsRequest& request, absl::Status parsed)
-      : WrittenStream(writer),
+  EventStream(EventLog& events, Resources& resources, WatchWriter& writer, CallDesk& desk,
+              grpc::CallbackServerContext* context, const v1::WatchEventsRequest& request,
+              absl::Status parsed)
+      : WrittenStream(writer, desk, context, resources.event_streams),
         events_(events),
         streams_(resources.event_streams),
         past_only_(request.past_only()) {
     absl::Status status = std::move(parsed);
     if (status.ok()) status = CheckEventsRequest(request);
     if (status.ok()) {
-      counted_ = streams_.Take();
-      if (!counted_) status = streams_.Exhausted("event streams", "close others first");
+      counted_ = streams_.Take(1, share_);
+      if (!counted_) status = streams_.Exhausted("event streams", "close others first", share_);
     }
     if (status.ok()) status = Begin(request);
     if (!status.ok()) {
@@ -143,12 +144,13 @@ class EventStream final : public WrittenStream, public EventListener {
 
 EventsService::EventsService(EventLog& events, Resources& resources, CallDesk& desk)
     : ByteService("bfly.v1.Events", desk), events_(events), resources_(resources) {
-  AddServerStream(
-      "Watch", Role::kViewer, [this](grpc::CallbackServerContext*, const grpc::ByteBuffer* bytes) {
-        v1::WatchEventsRequest request;
-        absl::Status parsed = ParseEventsRequest(*bytes, &request);
-        return new EventStream(events_, resources_, writer_, request, std::move(parsed));
-      });
+  AddServerStream("Watch", Role::kViewer,
+                  [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+                    v1::WatchEventsRequest request;
+                    absl::Status parsed = ParseEventsRequest(*bytes, &request);
+                    return new EventStream(events_, resources_, writer_, this->desk(), context,
+                                           request, std::move(parsed));
+                  });
 }
 
 }  // namespace bfly::control

@@ -19,8 +19,8 @@ int64_t Now() { return SteadyClock::now().time_since_epoch() / std::chrono::nano
 }  // namespace
 
 StalledCalls::Call::Call(StalledCalls& calls, grpc::CallbackServerContext* context,
-                         const Resource* places)
-    : calls_(calls), context_(context), places_(places) {
+                         const Resource* places, Resource::Share share)
+    : calls_(calls), context_(context), places_(places), share_(share) {
   const std::lock_guard lock(calls_.mutex_);
   calls_.calls_.insert(this);
 }
@@ -40,7 +40,7 @@ void StalledCalls::Call::EndAfter(std::chrono::nanoseconds time) {
 
 bool StalledCalls::Call::MakesRoom(int64_t now) const {
   return end_ns_.load(std::memory_order_relaxed) <= now ||
-         (places_ != nullptr && places_->in_use() >= places_->limit());
+         places_->in_use() >= places_->limit(share_);
 }
 
 StalledCalls::StalledCalls(std::function<bool()> is_short)

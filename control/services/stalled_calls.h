@@ -21,10 +21,10 @@ class StalledCalls {
   // It exists from the construction of a call's reactor to its OnDone.
   class Call {
    public:
-    // `places` are of the calls of its kind: calls that stall make room when all are taken. Null:
-    // the kind has no places of its own.
-    Call(StalledCalls& calls, grpc::CallbackServerContext* context,
-         const Resource* places = nullptr);
+    // `places` are of the calls of its kind: calls that stall make room when all places of their
+    // callers' share are taken.
+    Call(StalledCalls& calls, grpc::CallbackServerContext* context, const Resource* places,
+         Resource::Share share = Resource::Share::kAll);
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -42,6 +42,7 @@ class StalledCalls {
     StalledCalls& calls_;
     grpc::CallbackServerContext* const context_;
     const Resource* const places_;
+    const Resource::Share share_;
     // Both are moments of the steady clock.
     std::atomic<int64_t> since_ns_ = 0;        // 0: nothing is being sent
     std::atomic<int64_t> end_ns_ = INT64_MAX;  // of the call's time

@@ -55,13 +55,17 @@ absl::Status CheckRequest(const v1::SubscribeRequest& request) {
 class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                            public PictureListener {
  public:
-  Subscription(grpc::CallbackServerContext* context, StalledCalls& stalled, CounterPoll& poll,
+  Subscription(grpc::CallbackServerContext* context, CallDesk& desk, CounterPoll& poll,
                PictureBytes& pictures, Resources& resources, const grpc::ByteBuffer& bytes)
-      : stalled_(stalled, context), poll_(poll), pictures_(pictures), resources_(resources) {
-    counted_ = resources_.subscribers.Take();
+      : share_(desk.ShareOf(*context)),
+        stalled_(desk.stalled(), context, &resources.subscribers, share_),
+        poll_(poll),
+        pictures_(pictures),
+        resources_(resources) {
+    counted_ = resources_.subscribers.Take(1, share_);
     absl::Status status =
         counted_ ? absl::OkStatus()
-                 : resources_.subscribers.Exhausted("subscribers", "close others first");
+                 : resources_.subscribers.Exhausted("subscribers", "close others first", share_);
     if (status.ok()) status = ParseSubscribe(bytes, &request_);
     if (status.ok()) status = CheckRequest(request_);
     if (!status.ok()) {
@@ -165,6 +169,7 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     Finish(ToGrpc(*ending_));
   }
 
+  const Resource::Share share_;  // of the subscribers
   StalledCalls::Call stalled_;
   CounterPoll& poll_;
   PictureBytes& pictures_;
@@ -209,14 +214,13 @@ grpc::Status TelemetryService::GetCounters(const grpc::ServerContextBase* contex
 
 TelemetryService::TelemetryService(CounterPoll& poll, CallDesk& desk)
     : ByteService("bfly.v1.Telemetry", desk),
-      stalled_(desk.stalled()),
       poll_(poll),
       resources_(poll.resources()),
       pictures_(resources_.picture_bytes) {
   AddCall("GetCounters", CallDesk::Lane::kRead, &TelemetryService::GetCounters);
   AddServerStream("Subscribe", Role::kViewer,
                   [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
-                    return new Subscription(context, stalled_, poll_, pictures_, resources_,
+                    return new Subscription(context, this->desk(), poll_, pictures_, resources_,
                                             *bytes);
                   });
 }

@@ -17,7 +17,6 @@ class TelemetryService final : public ByteService {
                            v1::Counters* response);
 
  private:
-  StalledCalls& stalled_;
   CounterPoll& poll_;
   Resources& resources_;
   PictureBytes pictures_;

@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "control/services/call_desk.h"
+#include "control/services/stalled_calls.h"
 #include "control/services/watch_writer.h"
 #include "control/status/grpc_status.h"
 
@@ -22,6 +24,7 @@ class WrittenStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnWriteDone(bool ok) final {
     const std::lock_guard lock(mutex_);
     writing_ = false;
+    stalled_.SetSending(false);
     if (!ok && !ending_.has_value()) ending_ = absl::CancelledError("the client has gone");
     WriteLocked();
   }
@@ -39,7 +42,12 @@ class WrittenStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
  protected:
-  explicit WrittenStream(WatchWriter& writer) : writer_(writer) {}
+  // `places` are of the streams of its kind.
+  WrittenStream(WatchWriter& writer, CallDesk& desk, grpc::CallbackServerContext* context,
+                const Resource& places)
+      : share_(desk.ShareOf(*context)),
+        writer_(writer),
+        stalled_(desk.stalled(), context, &places, share_) {}
 
   // Makes the next message. Nothing: there is no news. It may call EndLocked. Needs mutex_.
   virtual std::optional<grpc::ByteBuffer> NextLocked() = 0;
@@ -62,6 +70,7 @@ class WrittenStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
   bool is_ending() const { return ending_.has_value(); }  // mutex_
 
+  const Resource::Share share_;  // what its caller may take of the places
   std::mutex mutex_;
 
  private:
@@ -72,6 +81,7 @@ class WrittenStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       if (std::optional<grpc::ByteBuffer> next = NextLocked(); next.has_value()) {
         writing_ = true;
         bytes_ = *std::move(next);
+        stalled_.SetSending(true);
         StartWrite(&bytes_);
         return;
       }
@@ -82,6 +92,7 @@ class WrittenStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   WatchWriter& writer_;
+  StalledCalls::Call stalled_;
   std::atomic<bool> woken_ = false;  // set: Write() will be called
   // What follows needs mutex_.
   bool writing_ = false;

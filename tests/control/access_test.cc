@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +25,7 @@
 #include "control/access/access_rules.h"
 #include "control/access/gate.h"
 #include "control/access/tls.h"
+#include "control/access/viewer_connections.h"
 #include "control/server/door_flags.h"
 #include "tests/temporary_folder.h"
 
@@ -158,6 +162,39 @@ TEST_F(GateTest, ConnectionsAreTakenWhereNoHighNumberIsFree) {
   close(*number);
 }
 
+TEST(ViewerConnections, EachViewerHolds64AndAllTogether256) {
+  ViewerConnections held;
+  std::vector<int> open;
+  const auto connect = [&](const std::string& who) {
+    if (const absl::Status room = held.CheckRoom(who); !room.ok()) {
+      EXPECT_EQ(room.code(), absl::StatusCode::kResourceExhausted);
+      return false;
+    }
+    open.push_back(socket(AF_UNIX, SOCK_STREAM, 0));
+    held.Add(open.back(), who);
+    return true;
+  };
+  const auto count = [&](const std::string& who) {
+    int connections = 0;
+    while (connections < 1'000 && connect(who)) ++connections;
+    return connections;
+  };
+  EXPECT_EQ(count("user 1"), 64);
+  EXPECT_EQ(count("user 2"), 64);
+  // A file that gets the number of a connection that was closed is not that connection.
+  const int closed = open[0];
+  close(closed);
+  const int other = ::open("/dev/null", O_RDONLY);
+  EXPECT_EQ(other, closed);
+  EXPECT_EQ(count("user 1"), 1);
+  EXPECT_EQ(count("user 3"), 64);
+  EXPECT_EQ(count("user 4"), 64);
+  EXPECT_EQ(count("user 5"), 0);
+  for (const int fd : open) close(fd);
+  EXPECT_EQ(count("user 5"), 64);
+  for (size_t i = open.size() - 64; i < open.size(); ++i) close(open[i]);
+}
+
 TEST(CallRate, GivesASecondsCallsAtOnceAndThenAsManyAsBecomeFree) {
   CallRate rate(10);
   const CallRate::Time start{};
@@ -195,6 +232,39 @@ TEST_F(GateTest, MethodsThatNobodyDeclaredNeedAViewer) {
   EXPECT_EQ(gate.RoleOf("/grpc.health.v1.Health/Check"), Role::kViewer);
 }
 
+// The text that `write` writes with OpenSSL.
+template <class Write>
+std::string Pem(Write write) {
+  BIO* const bio = BIO_new(BIO_s_mem());
+  EXPECT_EQ(write(bio), 1);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(bio, &text);
+  std::string pem(text, static_cast<size_t>(size));
+  BIO_free(bio);
+  return pem;
+}
+
+// A certificate that signs itself, and its key.
+struct Pair {
+  std::string certificate, key;
+};
+Pair NewPair(int seconds_left = 3600) {
+  EVP_PKEY* const key = EVP_EC_gen("P-256");
+  X509* const certificate = X509_new();
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -7200);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), seconds_left);
+  X509_set_pubkey(certificate, key);
+  EXPECT_GT(X509_sign(certificate, key, EVP_sha256()), 0);
+  const Pair pair{
+      .certificate = Pem([&](BIO* bio) { return PEM_write_bio_X509(bio, certificate); }),
+      .key = Pem([&](BIO* bio) {
+        return PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr);
+      })};
+  X509_free(certificate);
+  EVP_PKEY_free(key);
+  return pair;
+}
+
 class TlsTest : public testing::Test {
  protected:
   std::string File(const std::string& name, mode_t mode,
@@ -209,17 +279,64 @@ class TlsTest : public testing::Test {
 
 TEST_F(TlsTest, AKeyThatOthersCanReadIsRefused) {
   const Gate gate{*AccessRules::From({.viewers = {"anyone"}, .operators = {}, .primaries = {}})};
-  const std::string certificate = File("c.pem", 0644);
+  const Pair pair = NewPair();
+  const std::string certificate = File("c.pem", 0644, pair.certificate);
   for (const mode_t mode : {0640, 0604, 0620, 0602}) {
-    const auto server = TlsServer({certificate, File("k.pem", mode), ""}, gate, Role::kViewer);
+    const auto server =
+        TlsServer({certificate, File("k.pem", mode, pair.key), ""}, gate, Role::kViewer);
     EXPECT_EQ(server.status().code(), absl::StatusCode::kPermissionDenied) << std::oct << mode;
     EXPECT_THAT(std::string(server.status().message()), HasSubstr("chmod 600"));
   }
-  EXPECT_TRUE(TlsServer({certificate, File("k.pem", 0600), ""}, gate, Role::kViewer).ok());
+  const std::string key = File("k.pem", 0600, pair.key);
+  EXPECT_TRUE(TlsServer({certificate, key, ""}, gate, Role::kViewer).ok());
+}
+
+TEST_F(TlsTest, AKeyOfAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Gate gate{*AccessRules::From({.viewers = {"anyone"}, .operators = {}, .primaries = {}})};
+  const Pair pair = NewPair();
+  const std::string certificate = File("c.pem", 0644, pair.certificate);
+  const std::string key = File("k.pem", 0600, pair.key);
+  ASSERT_EQ(chown(key.c_str(), 1000, 1000), 0);
+  const auto server = TlsServer({certificate, key, ""}, gate, Role::kViewer);
+  EXPECT_EQ(server.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("tls-key: " + key));
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("belongs to user 1000"));
+  // A certificate is no secret.
+  ASSERT_EQ(chown(key.c_str(), 0, 0), 0);
+  ASSERT_EQ(chown(certificate.c_str(), 1000, 1000), 0);
+  EXPECT_TRUE(TlsServer({certificate, key, ""}, gate, Role::kViewer).ok());
+}
+
+TEST_F(TlsTest, SaysWhichFileDoesNotFitTheOthers) {
+  const Gate gate{*AccessRules::From({.viewers = {"anyone"}, .operators = {}, .primaries = {}})};
+  const Pair one = NewPair(), other = NewPair(), old = NewPair(/*seconds_left=*/-3600);
+  const std::string certificate = File("c.pem", 0644, one.certificate);
+  const std::string key = File("c.key", 0600, one.key);
+  const std::string other_key = File("other.key", 0600, other.key);
+  const std::string nonsense = File("nonsense", 0600);
+  const auto said = [&](const TlsFlags& flags) {
+    const std::string server(TlsServer(flags, gate, Role::kViewer).status().message());
+    EXPECT_EQ(server, std::string(TlsClient(flags).status().message()));
+    return server;
+  };
+  EXPECT_EQ(said({certificate, key, ""}), "");
+  EXPECT_EQ(said({certificate, key, certificate}), "");
+  EXPECT_EQ(said({certificate, other_key, ""}),
+            "tls-key: " + other_key + " is not the key of " + certificate);
+  chmod(certificate.c_str(), 0600);
+  EXPECT_THAT(said({key, certificate, ""}), HasSubstr("tls-cert: the first certificate of " + key));
+  EXPECT_THAT(said({nonsense, key, ""}), HasSubstr("tls-cert: the first certificate of "));
+  EXPECT_THAT(said({certificate, nonsense, ""}), HasSubstr("tls-key: " + nonsense));
+  EXPECT_THAT(said({certificate, key, key}), HasSubstr("tls-ca: the first certificate of " + key));
+  EXPECT_THAT(
+      said({File("old.pem", 0644, old.certificate), File("old.key", 0600, old.key), certificate}),
+      HasSubstr("old.pem has expired"));
 }
 
 TEST_F(TlsTest, ARoleOfACertificateThatNoClientIsAskedForIsRefused) {
-  const std::string pem = File("a.pem", 0600);
+  const Pair pair = NewPair();
+  const std::string pem = File("a.pem", 0600, pair.certificate + pair.key);
   const RoleFlags roles = {
       .viewers = {"anyone"}, .operators = {"certificate:bob"}, .primaries = {}};
   const Gate gate{*AccessRules::From(roles)};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections over TCP whose client is silent.
+// Connections over TCP whose client is silent, and calls of gRPC's own services.
 #include "control/server/grpc_server.h"
 
 #include <arpa/inet.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -10,7 +11,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "bfly/v1/agent.grpc.pb.h"
 
@@ -112,6 +115,105 @@ TEST(GrpcServer, EndsTheConnectionOfAClientThatAnswersNoMore) {
   // From here on its machine is off.
   ASSERT_TRUE(client.NextPing(&ping));
   EXPECT_FALSE(client.NextPing(&ping));
+}
+
+// A call of any method, with empty messages.
+class BareCall {
+ public:
+  BareCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method)
+      : stub_(channel) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+    call_ = stub_.PrepareCall(&context_, method, &queue_);
+    call_->StartCall(nullptr);
+    Wait();
+  }
+  ~BareCall() { context_.TryCancel(); }
+
+  // Sends a message, and returns whether an answer came.
+  bool Ask() {
+    const grpc::Slice nothing("");
+    call_->Write(grpc::ByteBuffer(&nothing, 1), nullptr);
+    if (!Wait()) return false;
+    grpc::ByteBuffer answer;
+    call_->Read(&answer, nullptr);
+    return Wait();
+  }
+  grpc::StatusCode End() {
+    call_->WritesDone(nullptr);
+    Wait();
+    grpc::Status status;
+    call_->Finish(&status, nullptr);
+    Wait();
+    return status.error_code();
+  }
+
+ private:
+  bool Wait() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) && ok;
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+};
+
+class OtherServicesTest : public testing::Test {
+ protected:
+  void Start(double viewer_calls) {
+    gate_ = std::make_unique<Gate>(AccessRules(), viewer_calls);
+    GrpcServer::Options options;
+    options.gate = gate_.get();
+    auto server = GrpcServer::Start(options, {&service_});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    viewer_ = server_->ConnectAs({Role::kViewer, "eve", "eve"});
+    operator_ = server_->ConnectAs({Role::kOperator, "bob", "bob"});
+  }
+
+  v1::Agent::Service service_;
+  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<GrpcServer> server_;
+  std::shared_ptr<grpc::Channel> viewer_, operator_;
+};
+
+TEST_F(OtherServicesTest, HealthChecksCountAmongTheCallsOfAViewer) {
+  Start(/*viewer_calls=*/0.001);
+  const auto check = [](const std::shared_ptr<grpc::Channel>& channel) {
+    BareCall call(channel, "/grpc.health.v1.Health/Check");
+    call.Ask();
+    return call.End();
+  };
+  // One call at once, and the next one in a thousand seconds.
+  EXPECT_EQ(check(viewer_), grpc::StatusCode::OK);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(check(viewer_), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(check(operator_), grpc::StatusCode::OK);
+  }
+}
+
+TEST_F(OtherServicesTest, ViewersHoldEightStreamsOfReflection) {
+  Start(/*viewer_calls=*/0);
+  const std::string method = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+  std::vector<std::unique_ptr<BareCall>> open;
+  for (int i = 0; i < 8; ++i) {
+    open.push_back(std::make_unique<BareCall>(viewer_, method));
+    EXPECT_TRUE(open.back()->Ask()) << i;
+  }
+  BareCall ninth(viewer_, method);
+  EXPECT_FALSE(ninth.Ask());
+  EXPECT_NE(ninth.End(), grpc::StatusCode::OK);
+  BareCall of_operator(operator_, method);
+  EXPECT_TRUE(of_operator.Ask());
+  // A stream that ends makes room.
+  EXPECT_EQ(open.back()->End(), grpc::StatusCode::OK);
+  bool has_room = false;
+  for (int look = 0; look < 1'000 && !has_room; ++look) {
+    has_room = BareCall(viewer_, method).Ask();
+  }
+  EXPECT_TRUE(has_room);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Answers that could grow without bound: errors of many fields, and answers kept by key.
 #include <gmock/gmock.h>
 
+#include "control/intent/answered_keys.h"
 #include "control/intent/idempotency.h"
 #include "control/intent/request_digest.h"
 #include "google/rpc/status.pb.h"
@@ -120,6 +121,28 @@ TEST(IdempotencyKeys, TheOldestGoWhenAnswersHoldTooMuch) {
   keys.Put("d", "request d", 4, 5000);
   EXPECT_EQ(keys.size(), 1u);
   EXPECT_EQ(**keys.Find("d", "request d"), 4);
+}
+
+// An answer with a mebibyte of what a batch can answer finds no more than 63 others beside it.
+TEST(AnsweredKeys, ErrorsAndRoundsOfAnAnswerCountAsMemory) {
+  const Outcome refused =
+      ErrorAtField(absl::StatusCode::kFailedPrecondition, "input", std::string(1024, 'x'));
+  RouteResult asked;
+  asked.rounds_asked.resize(1 << 18);
+  RouteResult left;
+  left.requests_left.resize(1 << 18);
+  for (const AnsweredKeys::Answer& answer :
+       {AnsweredKeys::Answer(std::vector<Outcome>(1024, refused)), AnsweredKeys::Answer(asked),
+        AnsweredKeys::Answer(left),
+        AnsweredKeys::Answer(SingleReadsOutcome{.reads = {1024, refused}}),
+        AnsweredKeys::Answer(ReadBatchOutcome{.routed = {.route = asked}, .circuits = {}})}) {
+    SCOPED_TRACE(answer.index());
+    AnsweredKeys keys;
+    for (int i = 0; i < 70; ++i) keys.Put(std::to_string(i), "request", answer);
+    keys.Commit();
+    EXPECT_EQ(*keys.Find("5", "request"), nullptr);
+    EXPECT_NE(*keys.Find("69", "request"), nullptr);
+  }
 }
 
 // The digest may be kept on disk. `xxhsum -H2` prints these 128 bits for 300 bytes 'a'.

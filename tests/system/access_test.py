@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import socket
+import ssl
 import subprocess
 import unittest
 
@@ -211,6 +212,35 @@ class AccessTest(unittest.TestCase):
                                      capture_output=True, timeout=lab.PATIENCE, check=False)
             self.assertEqual(refused.returncode, 1)
             self.assertIn(message, refused.stderr)
+
+    def test_renewed_certificates_are_taken_up_without_a_restart(self):
+        ours = self.authority("ours")
+        server, eve = self.certificate(ours, "controller"), self.certificate(ours, "eve")
+        port = free_port()
+        self.daemon("bfly-controller", "--tls-listen", port, "--tls-cert", server[0], "--tls-key", server[1],
+                    "--tls-ca", ours, "--viewer", "certificate:eve").wait_for("answers at")
+        context = ssl.create_default_context(cafile=str(ours))
+        context.load_cert_chain(*eve)
+        context.set_alpn_protocols(["h2"])
+
+        def is_shown(certificate):
+            try:
+                with socket.create_connection(("127.0.0.1", port), timeout=lab.PATIENCE) as plain, \
+                        context.wrap_socket(plain, server_hostname="127.0.0.1") as encrypted:
+                    return encrypted.getpeercert(binary_form=True) == certificate
+            except OSError:  # a certificate and the key of another one
+                return False
+
+        def der(path):
+            return ssl.PEM_cert_to_DER_cert(path.read_text())
+
+        old = der(server[0])
+        self.assertTrue(is_shown(old))
+        for path, renewed in zip(server, self.certificate(ours, "renewed")):
+            renewed.replace(path)
+        self.assertNotEqual(der(server[0]), old)
+        lab.wait_until(lambda: is_shown(der(server[0])), "a new connection shows the new certificate")
+        self.assert_may(self.call(READ, f"127.0.0.1:{port}", ours, *eve), True, "eve")
 
     def test_a_data_plane_takes_orders_of_its_controller_alone(self):
         ours = self.authority("ours")

@@ -1,18 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
 """What other users of the machine must not be able to do to a fabric that root runs."""
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
+import time
 import unittest
 
 import fabric
 import lab
+from raw_http2 import Connection
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c")
 ATTACKER = (lab.ROOT / "tests/system/attacker.py").read_text()
 LCORE = min(os.sched_getaffinity(0))
+
+
+# Holds connections open until its input ends: HOLD PATH COUNT. Prints how many of them the server took and kept.
+HOLD = """
+import socket, struct, sys
+held = []
+for _ in range(int(sys.argv[2])):
+    one = socket.socket(socket.AF_UNIX)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 5, 0))
+    try:
+        one.connect(sys.argv[1])
+    except OSError:
+        break
+    held.append(one)
+print(len(held), flush=True)
+sys.stdin.readline()
+def is_open(one):
+    one.settimeout(0)
+    try:
+        return one.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+print(sum(map(is_open, held)), flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def as_nobody():
+    """Sockets that are connected meanwhile are those of user nobody."""
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(65534)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
 
 
 def free_port():
@@ -102,6 +147,59 @@ class AttackTest(unittest.TestCase):
             self.assertEqual(done.returncode, 1, f"{argv}: {done.stdout}{done.stderr}")
             self.assertIn("belongs to another user", done.stderr)
         self.assertEqual(victim.read_text(), "precious")
+
+    def test_a_viewer_that_holds_connections_does_not_keep_the_owner_out(self):
+        controller = self.daemon("bfly-controller", "--viewer", "user:65534")
+        controller.wait_for("answers at")
+        subprocess.run(["prlimit", f"--pid={controller.popen.pid}", "--nofile=256:256"], check=True, timeout=10)
+        with subprocess.Popen([*NOBODY, HOLD, self.run_dir / "controller.sock", "400"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as viewer:
+            self.assertEqual(viewer.stdout.readline().strip(), "400")
+            begin = time.monotonic()
+            fabric_status(self.run_dir)
+            self.assertLess(time.monotonic() - begin, 5)
+            # The owner's connection came after all of these, so each of them was taken or closed.
+            viewer.stdin.write("\n")
+            viewer.stdin.flush()
+            self.assertEqual(viewer.stdout.readline().strip(), "64")
+            viewer.stdin.close()
+        # What is closed makes room: the viewer comes in again.
+        def is_answered():
+            connection = self.viewer("/bfly.v1.Fabric/Status", 1)
+            end = time.monotonic() + 2
+            while connection.sent and not connection.closed and time.monotonic() < end:
+                connection.step()
+                time.sleep(0.01)
+            return not connection.sent
+
+        lab.wait_until(is_answered, "the viewer gets an answer again")
+
+    def viewer(self, method, calls, answer_window=65535):
+        with as_nobody():
+            connection = Connection(self.run_dir / "controller.sock", method, calls, b"", answer_window=answer_window)
+        self.addCleanup(connection.close)
+        return connection
+
+    def test_a_viewer_that_reads_no_answers_leaves_half_of_the_places(self):
+        self.daemon("bfly-controller", "--viewer", "user:65534", "--viewer-calls", 0).wait_for("answers at")
+        self.leave_unread("/bfly.v1.Fabric/Status", 1100, 512, "reads")
+        self.leave_unread("/bfly.v1.Events/Watch", 64, 32, "event_streams")
+
+    def leave_unread(self, method, calls, kept, name):
+        """A viewer makes calls and reads no answer. Of the resource of this name it gets `kept` places."""
+        connection = self.viewer(method, calls, answer_window=0)
+
+        def holds(most):
+            connection.step()
+            return len(connection.sent) <= most
+
+        lab.wait_until(lambda: holds(kept), "calls beyond half of the places are refused")
+        uses = {use["name"]: use for use in fabric_status(self.run_dir)["resources"]}
+        self.assertGreaterEqual(int(uses[name]["refused"]), calls - kept)
+        lab.run(lab.BUILD / "bfly", "events", "--run-dir", self.run_dir)
+        # Once nothing was read for five seconds, calls are ended until there is room for another viewer.
+        lab.wait_until(lambda: holds(kept - 1), "a call whose answer nobody reads is ended")
+        self.assertFalse(connection.closed)
 
     def test_what_the_own_file_names_may_be_used(self):
         """Root's own file may name any path: `bfly up` tells the data plane which."""

@@ -31,14 +31,15 @@ class Connection:
 
     `message` is what each call sends, or what it is given for its number; the last `kept_back` bytes never come.
     `timeout` is that of every call, as gRPC writes it: b"1m" is a millisecond. Answers are read from the
-    socket as far as the server may send them, which is one window: it is never enlarged."""
+    socket as far as the server may send them, which is one window, `answer_window` bytes for each call: it is never
+    enlarged."""
 
-    def __init__(self, path, method, calls, message, kept_back=0, timeout=None):
+    def __init__(self, path, method, calls, message, kept_back=0, timeout=None, answer_window=65535):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(str(path))
         self.socket.setblocking(False)
         self.whole = kept_back == 0
-        self.out = bytearray(PREFACE + frame(SETTINGS, 0, 0))
+        self.out = bytearray(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, answer_window)))
         self.input = b""
         self.window = self.first_window = 65535
         self.most = 16384
