@@ -248,6 +248,7 @@ void DelaySink::Report(VirtualResult& result) const {
     const double sum = static_cast<double>(of_class.delay) / unit_;
     result.class_delay.push_back(
         of_class.packets == 0 ? 0 : sum / static_cast<double>(of_class.packets));
+    result.class_measured.push_back(of_class.packets);
   }
   if (measured_ == 0) return;
   result.mean_delay = delay / static_cast<double>(measured_);

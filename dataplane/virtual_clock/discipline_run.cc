@@ -48,6 +48,7 @@ class DisciplineRecord {
   DisciplineRecord(const Network& network, const VirtualConfig& config, const RunTimes& times,
                    int workers)
       : network_(network),
+        links_(config.links),
         times_(times),
         batch_length_((times.end - times.start + config.batches - 1) / config.batches),
         batches_(config.batches),
@@ -126,8 +127,15 @@ class DisciplineRecord {
       result.stages.push_back(
           {sum.Mean(unit), units(stage_delays.Quantile(0.5)), units(stage_delays.Quantile(0.99))});
     }
-    for (const Sum& sum : class_sums_) result.class_delay.push_back(sum.Mean(unit));
-    if (occupancy_.links() > 0) {
+    for (const Sum& sum : class_sums_) {
+      result.class_delay.push_back(sum.Mean(unit));
+      result.class_measured.push_back(sum.packets);
+    }
+    if (occupancy_.links() == 0) return;
+    result.occupancy_population = occupancy_.MeanPackets();
+    if (links_ == LinkModel::kSwitchOutput) {
+      result.output_occupancy = occupancy_.SharesOfOutputs(network_);
+    } else {
       result.straight_occupancy = occupancy_.Shares(network_, false);
       result.cross_occupancy = occupancy_.Shares(network_, true);
     }
@@ -152,6 +160,7 @@ class DisciplineRecord {
   };
 
   const Network& network_;
+  const LinkModel links_;
   const RunTimes times_;
   const Ticks batch_length_;
   std::vector<Sum> batches_;

@@ -10,6 +10,7 @@ void LinkOccupancy::Spend(State& state, Ticks until) const {
   const Ticks from = std::clamp(state.since, start_, end_);
   const Ticks to = std::clamp(until, start_, end_);
   state.time[std::min<uint64_t>(state.packets, kLargest)] += to - from;
+  state.packet_time += TickSum{state.packets} * (to - from);
   state.since = until;
 }
 
@@ -33,12 +34,31 @@ void LinkOccupancy::Add(size_t link, std::span<const Job> arrivals,
 }
 
 std::vector<double> LinkOccupancy::Shares(const Network& network, bool cross) const {
+  return SharesOf([&](size_t index) {
+    const LinkId id = network.link_at(index);
+    const bool is_cross = network.next_row(id.stage, id.row, id.port) != id.row;
+    return is_cross == cross && (is_cross || !network.straight_is_free());
+  });
+}
+
+std::vector<double> LinkOccupancy::SharesOfOutputs(const Network& network) const {
+  return SharesOf([&](size_t index) { return network.link_at(index).port == 0; });
+}
+
+double LinkOccupancy::MeanPackets() const {
+  TickSum sum = 0;
+  for (State state : links_) {
+    Spend(state, end_);
+    sum += state.packet_time;
+  }
+  return static_cast<double>(sum) / static_cast<double>(end_ - start_);
+}
+
+std::vector<double> LinkOccupancy::SharesOf(const std::function<bool(size_t)>& is_counted) const {
   std::vector<double> shares(kLargest + 1);
   double total = 0;
   for (size_t index = 0; index < links_.size(); ++index) {
-    const LinkId id = network.link_at(index);
-    const bool is_cross = network.next_row(id.stage, id.row, id.port) != id.row;
-    if (is_cross != cross || (!is_cross && network.straight_is_free())) continue;
+    if (!is_counted(index)) continue;
     State state = links_[index];
     Spend(state, end_);
     for (size_t n = 0; n <= kLargest; ++n) shares[n] += static_cast<double>(state.time[n]);

@@ -2,10 +2,12 @@
 // How large a share of the time links hold 0, 1, 2, ... packets.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "dataplane/virtual_clock/job.h"
+#include "dataplane/virtual_clock/packet.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -28,15 +30,22 @@ class LinkOccupancy {
   // links that take time; empty if there are no such links. The time after the last event counts as
   // well.
   std::vector<double> Shares(const Network& network, bool cross) const;
+  // The same over the links that two nodes share (LinkModel::kSwitchOutput). The link into row h of
+  // a stage was added at port 0 of row h.
+  std::vector<double> SharesOfOutputs(const Network& network) const;
+  // The mean over the time of the number of packets at all links.
+  double MeanPackets() const;
 
  private:
   struct State {
     uint64_t packets = 0;
     Ticks since = 0;
     std::vector<Ticks> time;  // the time for each number of packets; empty until the first event
+    TickSum packet_time = 0;  // the time spent here, summed over the packets
   };
 
   void Spend(State& state, Ticks until) const;
+  std::vector<double> SharesOf(const std::function<bool(size_t)>& is_counted) const;
 
   const Ticks start_;
   const Ticks end_;

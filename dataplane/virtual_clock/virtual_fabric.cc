@@ -251,7 +251,10 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
     result.stages.push_back(
         {result.stage_delay[result.stages.size()], quantile(0.5), quantile(0.99)});
   }
-  if (!is_fifo && classes == 1) result.class_delay = {result.mean_delay};
+  if (!is_fifo && classes == 1) {
+    result.class_delay = {result.mean_delay};
+    result.class_measured = {result.measured};
+  }
   result.link_packets = pipeline.TakeLinkPackets();
   result.end_time = static_cast<double>(account.end) / units;
   result.state_bytes = pipeline.bytes() + source.bytes() + class_source.bytes();

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -102,14 +103,21 @@ struct VirtualResult {
   // the run, including the warm-up; otherwise over the packets born in the measured time.
   std::vector<double> stage_delay;
   // Mean number of packets in the network over the ends of windows (VirtualConfig::window) in the
-  // measured time.
+  // measured time. In slotted time these are ends of slots. Links that share let packets go within
+  // slots, and mean_population is then too small.
   double mean_population = 0;
-  std::vector<StageDelay> stages;   // with stage_percentiles
-  std::vector<double> class_delay;  // the mean delay of each class (kPriority)
+  // With `occupancy`: the mean number of packets in the network over the measured time itself.
+  std::optional<double> occupancy_population;
+  std::vector<StageDelay> stages;  // with stage_percentiles
+  // For each class (kPriority): the mean delay, and how many packets were measured.
+  std::vector<double> class_delay;
+  std::vector<uint64_t> class_measured;
   // With `occupancy`: the share of the measured time in which a link of the kind holds 0, 1, ... 15
-  // (or more) packets. Empty if the network has no such link that takes time.
-  std::vector<double> straight_occupancy, cross_occupancy;
-  // How many packets left by each link in the measured time, indexed by network link.
+  // (or more) packets. Empty if the network has no such link that takes time. With kSwitchOutput
+  // only output_occupancy has entries, for the links that two nodes share.
+  std::vector<double> straight_occupancy, cross_occupancy, output_occupancy;
+  // How many packets left by each link in the measured time, indexed by network link. With
+  // kSwitchOutput the link into a row is counted at port 0 of that row.
   std::vector<uint64_t> link_packets;
   double end_time = 0;     // units
   double seconds = 0;      // wall time

@@ -56,6 +56,7 @@ absl::StatusOr<FabricConfig> FabricOf(const WallRunConfig& config, const Network
   fabric.name = "measure";
   fabric.network = config.network;
   fabric.links = PlanOf(config, network);
+  fabric.queue_memory_mb = config.queue_memory_mb;
   for (int w = 0; w < config.workers; ++w) {
     fabric.placement.push_back({.first_stage = stages * w / config.workers,
                                 .last_stage = stages * (w + 1) / config.workers - 1,
@@ -145,13 +146,17 @@ class WallRun {
   absl::Status Drain() {
     if (absl::Status status = fabric_.SetSources({}); !status.ok()) return status;
     const auto end = Clock::now() + Length(config_.drain);
-    Conservation account = fabric_.summary().conservation;
-    while (account.in_flight > 0 && Clock::now() < end && !interrupted_()) {
+    Snapshot last = fabric_.summary();
+    while (last.conservation.in_flight > 0 && Clock::now() < end && !interrupted_()) {
       std::this_thread::sleep_for(kSampleInterval);
-      account = fabric_.summary().conservation;
+      last = fabric_.summary();
     }
-    result_.unfinished = account.in_flight;
-    if (account.dropped == 0 && account.injected == account.delivered + account.in_flight) {
+    const Conservation& account = last.conservation;
+    result_.unfinished = account.in_flight + account.dropped;
+    // A network that cannot keep up fills the memory.
+    const bool only_full =
+        account.dropped == last.drops[static_cast<int>(DropReason::kQueueMemory)];
+    if (only_full && account.injected == account.delivered + result_.unfinished) {
       return absl::OkStatus();
     }
     return absl::InternalError(absl::StrCat(

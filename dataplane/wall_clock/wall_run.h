@@ -31,14 +31,17 @@ struct WallRunConfig {
   double drain = 0;     // the most seconds to wait for packets that are inside at the end
   int batches = 20;     // batches of equal length, for confidence intervals
   int workers = 1;      // workers, on different CPUs
+  uint32_t queue_memory_mb = 256;  // for packets on links, shared by the workers
 };
 
 struct WallRunResult {
-  uint64_t offered = 0;     // packets started in the measured time
-  uint64_t delivered = 0;   // packets delivered in the measured time
-  double seconds = 0;       // the length of the measured time
-  uint64_t unfinished = 0;  // packets that are still inside after the drain
-  LatencyReport latency;    // of packets delivered in the measured time
+  uint64_t offered = 0;    // packets started in the measured time
+  uint64_t delivered = 0;  // packets delivered in the measured time
+  double seconds = 0;      // the length of the measured time
+  // Packets of the whole run that are still inside after the drain, or were dropped because the
+  // memory for packets on links was full.
+  uint64_t unfinished = 0;
+  LatencyReport latency;  // of packets delivered in the measured time
   // For consecutive parts of the measured time: packets, and the mean of latency.end_to_end.
   struct Batch {
     uint64_t packets = 0;
@@ -52,7 +55,8 @@ struct WallRunResult {
 
 // Loads a fabric of its own, runs it and unloads it. EAL must be up (runtime/eal.h). Calls
 // `interrupted` now and then; if it returns true the run ends with Cancelled. InvalidArgument: more
-// workers than CPUs or stages. Internal: packets were lost, which means a bug.
+// workers than CPUs or stages. Internal: packets were lost otherwise than for want of queue memory,
+// which means a bug.
 absl::StatusOr<WallRunResult> RunWall(const WallRunConfig& config,
                                       const std::function<bool()>& interrupted);
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataplane/wall_clock/wall_run.h"
+
 namespace bfly::control {
 namespace {
 
@@ -104,6 +106,24 @@ TEST(WallTrial, BeyondSaturationALinkCarriesOnePacketAUnit) {
   EXPECT_NEAR(wall->accepted, 1, 0.1 + late);
 }
 
+// Rows send 20,000 packets a second over links that carry 6,667, and 1 MiB has room for 16,384.
+TEST(WallTrial, PacketsThatFindNoRoomInTheQueueMemoryAreUnfinished) {
+  const dataplane::WallRunConfig config{.network = {.kind = NetworkKind::kButterfly, .rows = 4},
+                                        .bits_per_second = uint64_t{6'667} * 125 * 8,
+                                        .packets_per_second = 20'000,
+                                        .pattern = {.name = "p-flip", .p = 0},
+                                        .seed = 1,
+                                        .warmup = 0.3,
+                                        .duration = 1.5,
+                                        .drain = 2,
+                                        .queue_memory_mb = 1};
+  const absl::StatusOr<dataplane::WallRunResult> run = dataplane::RunWall(config, Never);
+  ASSERT_TRUE(run.ok()) << run.status();
+  constexpr uint64_t kMostInside = 20'000;  // in queues and bursts
+  EXPECT_GT(run->unfinished, 0u);
+  EXPECT_GE(run->unfinished + kMostInside, run->offered - run->delivered);
+}
+
 TEST(WallTrial, EndsWhenItIsInterrupted) {
   int asked = 0;
   const auto trial =
@@ -127,6 +147,9 @@ TEST(WallTrial, APointThatCannotRunSaysWhy) {
   EXPECT_THAT(std::string(CheckWallPoint(Small(1000), shared).message()),
               HasSubstr("links: switch_output is measured under the virtual clock alone"));
   experiment = Small(1000);
+  experiment.set_workers(3);
+  EXPECT_THAT(std::string(CheckWallPoint(experiment, {.d = 2, .rho = 0.5}).message()),
+              HasSubstr("workers: 3 is more than the 2 stages of d=2"));
   experiment.set_workers(64);
   const auto trial = RunWallTrial(experiment, {.d = 3, .rho = 0.5}, 1, Never);
   EXPECT_EQ(trial.status().code(), absl::StatusCode::kInvalidArgument);

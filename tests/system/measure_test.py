@@ -151,7 +151,7 @@ class MeasureTest(unittest.TestCase):
         again = self.directory / "circuits.rerun"
         for name in ("results.json", "results.csv", "claims.txt", "tails.txt", "comparisons.txt", "fits.txt"):
             self.assertEqual((again / name).read_text(), (out / name).read_text(), name)
-        self.assertIn("collision,random,", (out / "set_up_seconds.csv").read_text())
+        self.assertIn("collision,two_fold_butterfly,4,random,", (out / "set_up_seconds.csv").read_text())
         # The congestion of Benes is 1 at every size: gnuplot warns of a plot without height.
         flat = self.directory / "flat"
         done = self.measure(CIRCUITS, "--out", flat, "--set", "protocol=benes", "--set", "d=[4, 5, 6, 7]")

@@ -6,13 +6,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_split.h"
 #include "control/measure/circuits/circuit_point.h"
 #include "control/measure/circuits/circuit_tables.h"
 #include "control/measure/core/curve_rows.h"
+#include "control/measure/core/figure_rows.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/measure.h"
 #include "tests/temporary_folder.h"
@@ -21,10 +24,12 @@
 namespace bfly::control {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class CircuitFolder : public TemporaryFolder {
@@ -222,8 +227,32 @@ TEST(MeasureCircuits, SecondsAreKeptAndInNoResult) {
   EXPECT_DOUBLE_EQ(reopened->Find(0, 1)->set_up_seconds, seconds);
   for (size_t i = 0; i < 3; ++i) report.series[0].trials[i].set_up_seconds = 4.0 - 1.0 * i;
   EXPECT_EQ(ResultsJson(**experiment, report), before) << "a slower machine measures the same";
-  EXPECT_THAT(CircuitSecondsCsv(report),
-              HasSubstr("\ncollision,random,4,0,0,8,3.000000,2.000000,4.000000,3\n"));
+  EXPECT_THAT(CircuitSecondsCsv("columns", report),
+              HasSubstr("\ncollision,two_fold_butterfly,8,random,4,0,0,3.000000,2.000000,4.000000,"
+                        "3\n"));
+  report.series[0].trials.pop_back();  // 4 s and 3 s are left
+  EXPECT_THAT(CircuitSecondsCsv("columns", report), HasSubstr(",3.500000,3.000000,4.000000,2\n"));
+}
+
+TEST(MeasureCircuits, SecondsTellTheNetworkAndItsMultiplicity) {
+  const CircuitFolder folder;
+  const auto experiment = ReadExperiment(
+      folder.Write("name: x\nprotocol: minimum\nnetwork: [dilated_butterfly, multibutterfly]\n"
+                   "multiplicity: [2, 4]\nd: 4\n"),
+      {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  Report report;
+  const auto points = (*experiment)->Sweep();
+  ASSERT_TRUE(points.ok()) << points.status();
+  for (const Point& point : *points) report.series.push_back({.point = point, .trials = {}});
+  const std::string columns = CircuitCsvColumns(MessageOf<v1::CircuitExperiment>(**experiment));
+  const std::vector<std::string> lines =
+      absl::StrSplit(CircuitSecondsCsv(columns, report), '\n', absl::SkipEmpty());
+  EXPECT_EQ(lines.size(), 5u);
+  EXPECT_EQ(std::set<std::string>(lines.begin(), lines.end()).size(), lines.size());
+  for (const std::string& line : lines) {
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 11) << line;
+  }
 }
 
 TEST(MeasureCircuits, TailsAreCountsOverTheTrials) {
@@ -244,6 +273,71 @@ TEST(MeasureCircuits, TailsAreCountsOverTheTrials) {
   // or more) = 1 - (1-p)^10 at p = 0.00253.
   EXPECT_NEAR(tail[1]["high95"], 0.4450, 5e-5);
   EXPECT_NEAR(tail[1]["low95"], 0.00253, 5e-6);
+}
+
+Trial TrialOfCongestion(double congestion) {
+  return {.batch_delays = {}, .figures = {{"refused", 0}, {"congestion", congestion}}};
+}
+
+TEST(MeasureCircuits, ARefusedTrialLeavesTheFiguresOfTheOthers) {
+  const Trial refused{.batch_delays = {}, .figures = {{"refused", 1}}};
+  for (size_t place = 0; place < 3; ++place) {
+    Report report;
+    for (int d = 4; d <= 8; ++d) {
+      Measurement& m = report.series.emplace_back(
+          Measurement{.point = CircuitPoint{.protocol = "disjoint", .d = d}, .trials = {}});
+      m.trials = {TrialOfCongestion(d), TrialOfCongestion(d + 1)};
+      m.trials.insert(m.trials.begin() + static_cast<std::ptrdiff_t>(place), refused);
+    }
+    const auto json = nlohmann::json::parse(ResultsJson(*NewCircuitExperiment(), report));
+    const auto& point = json["series"][0];
+    EXPECT_EQ(point["trials"], 3);
+    EXPECT_FALSE(point["refused"].contains("trials")) << "all trials measured it";
+    const auto& congestion = point["congestion"];
+    EXPECT_EQ(congestion["trials"], 2);
+    EXPECT_EQ(congestion["mean"], 4.5);
+    EXPECT_EQ(congestion["min"], 4);
+    EXPECT_EQ(congestion["max"], 5);
+    ASSERT_EQ(congestion["tail"].size(), 1u);
+    EXPECT_EQ(congestion["tail"][0]["at_least"], 5);
+    EXPECT_EQ(congestion["tail"][0]["trials"], 1);
+    EXPECT_EQ(congestion["tail"][0]["probability"], 0.5);
+    EXPECT_THAT(FigureCsv("columns", report.series),
+                AllOf(HasSubstr(",congestion,4.5,"), HasSubstr(",4,5,2\n"), Not(HasSubstr("nan"))));
+    // Congestion grows as log n + 1/2.
+    for (const auto& fit : json["fits"]) {
+      if (fit["shape"] != "log n") continue;
+      EXPECT_EQ(fit["sizes"], 5);
+      EXPECT_NEAR(fit["slope"], 1, 1e-9);
+    }
+    EXPECT_FALSE(json["fits"].empty());
+  }
+}
+
+TEST(MeasureCircuits, TailsOfTwoPermutationsAreTwoLines) {
+  Report report;
+  for (const char* permutation : {"identity", "bitrev"}) {
+    ClaimResult& claim = report.claims.emplace_back();
+    claim.id = "valiant_congestion_tail";
+    claim.point = CircuitPoint{.protocol = "valiant", .d = 6, .permutation = permutation};
+    claim.tail = Tail{.event = "congestion >= 5"};
+  }
+  EXPECT_THAT(TailTable(report),
+              AllOf(HasSubstr(" valiant identity "), HasSubstr(" valiant bitrev ")));
+}
+
+TEST(CircuitExperiment, AKeyThatNothingInTheFileHasIsRefused) {
+  const std::string minimum = "name: x\nprotocol: minimum\nd: 8\n";
+  EXPECT_EQ(CircuitErrorOf(minimum, {"q=1", "c=0", "multiplicity=2"}), "") << "these are defaults";
+  EXPECT_THAT(CircuitErrorOf(minimum, {"q=1,2,4"}), HasSubstr("q: nothing in this file uses"));
+  EXPECT_THAT(CircuitErrorOf(minimum, {"c=4"}), HasSubstr("c: nothing in this file uses"));
+  EXPECT_THAT(CircuitErrorOf(minimum, {"c_disk=4"}),
+              HasSubstr("c_disk: nothing in this file uses"));
+  EXPECT_THAT(CircuitErrorOf(minimum, {"multiplicity=4"}),
+              HasSubstr("multiplicity: nothing in this file uses"));
+  EXPECT_EQ(CircuitErrorOf(minimum, {"network=multibutterfly", "multiplicity=4"}), "");
+  EXPECT_THAT(CircuitErrorOf(minimum, {"protocol=lock_down", "permutation=bitrev"}),
+              HasSubstr("permutation: nothing in this file uses"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "dataplane/virtual_clock/link_occupancy.h"
 #include "dataplane/virtual_clock/server_network.h"
 #include "dataplane/virtual_clock/servers.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
@@ -50,6 +51,18 @@ TEST(SharingServer, TwoPacketsAQuarterApartLeaveAtSevenQuartersAndTwo) {
 TEST(SharingServer, ThreeAtOnceLeaveTogether) {
   EXPECT_THAT(Departures(SharingServer(kUnit), {At(5), At(5), At(5), At(20)}),
               ElementsAre(8, 8, 8, 21));
+}
+
+TEST(LinkOccupancy, CountsPacketsOverTheTimeItself) {
+  // Two come at 0 and one at 1: they leave at 2.5, 2.5 and 3, after 7 units in all.
+  const std::vector<Job> arrivals = {At(0), At(0), At(1)};
+  std::vector<Job> left;
+  SharingServer(kUnit).Serve(arrivals, 4 * kUnit, left);
+  LinkOccupancy whole(1, 0, 4 * kUnit), late(1, kUnit, 2 * kUnit);
+  whole.Add(0, arrivals, left);
+  late.Add(0, arrivals, left);
+  EXPECT_NEAR(whole.MeanPackets(), 7 / 4., 1e-6);
+  EXPECT_NEAR(late.MeanPackets(), 3, 1e-6);
 }
 
 TEST(PriorityServer, TakesTheMostUrgentThatWaitsAndInterruptsNobody) {

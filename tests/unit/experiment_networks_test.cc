@@ -144,6 +144,11 @@ TEST(PacketNetworks, TheWorstLinkIsCountedOverAllPaths) {
   }
   point.pattern = "uniform";
   EXPECT_EQ(*WorstLink(point, 1), .5);
+  // The first of two copies is crossed straight: its straight links carry all, its cross links
+  // nothing.
+  for (const NetworkKind kind : {NetworkKind::kTwoFoldButterfly, NetworkKind::kBenes}) {
+    EXPECT_EQ(*WorstLink({.network = kind, .d = 3, .pattern = "uniform"}, 1), 1) << KindName(kind);
+  }
 }
 
 TEST(PacketNetworks, OnlyRulesWhoseLoadsAreKnownHaveAWorstLink) {

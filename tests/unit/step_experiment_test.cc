@@ -189,6 +189,7 @@ TEST(WavesTheory, PhasesAreThoseOfTheTable) {
     EXPECT_EQ(WavePhases(14, static_cast<uint32_t>(waves), beta), at_14) << beta;
     EXPECT_EQ(WavePhases(20, static_cast<uint32_t>(waves), beta), at_20) << beta;
   }
+  EXPECT_EQ(WavePhases(1, 2, 16), 1) << "the potential must fall below 1, not to 1";
   EXPECT_NEAR(WaveDelta(4), 0.8, 1e-12);
   EXPECT_TRUE(std::isinf(WavePhases(10, 4, 0))) << "without expansion nothing is promised";
 }

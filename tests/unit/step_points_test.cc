@@ -65,6 +65,28 @@ TEST(StepPoints, TheWavesAreAtMostTheRowsUnlessTheFileGivesThem) {
       HasSubstr("waves: 4 waves are more than the rows, 2"));
 }
 
+TEST(StepPoints, WholeNumbersHaveAllTheirDigits) {
+  const StepPoint point{.program = "waves", .d = 20, .values = {{"waves", 1048576.0}}};
+  EXPECT_EQ(point.ToString(), "waves waves=1048576 d=20");
+  EXPECT_THAT(point.ToCsv(), HasSubstr(",1048576,"));
+}
+
+// On two rows a wave of one packet takes one phase, which is what Theorem 1 allows.
+TEST(StepPoints, TheSmallestWavesHaveFiguresThatAJournalKeeps) {
+  const TemporaryFolder folder;
+  const auto experiment = ReadWith(folder, {"multiplicity=1", "d=1", "claims=waves_T"});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  const auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->series[0].trials[0].figure("most_of_T"), 1);
+  EXPECT_EQ(report->Count(Verdict::kPass), 1) << (*experiment)->Summary(*report);
+  const auto reopened = Journal::Open(folder / "out", WriteExperiment(**experiment));
+  ASSERT_TRUE(reopened.ok()) << reopened.status();
+  EXPECT_NE(reopened->Find(0, 1), nullptr);
+}
+
 // Trials of an experiment share figures; a trial by itself computes them.
 TEST(StepPoints, SharedFiguresAreThoseThatATrialComputes) {
   const TemporaryFolder folder;

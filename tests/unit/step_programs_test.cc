@@ -16,7 +16,9 @@
 namespace bfly::control {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 StepPoint ExtraPoint(int d, double r, double t, const std::string& permutation = "random") {
   return {.program = "extra_stages",
@@ -105,6 +107,54 @@ TEST(ExtraStagesProgram, AFitFindsTheFormulaAgain) {
   EXPECT_EQ(FitLatency(points).points, 0u);
 }
 
+// Latencies by the published formula, and twice as long with `fifo`.
+Report ReportOfFormula(double least_r) {
+  Report report;
+  for (const char* order : {"priority", "fifo"}) {
+    for (const int d : {10, 12, 14}) {
+      for (const double t : {10.0, 200.0}) {
+        for (double r = least_r; r <= 12; ++r) {
+          StepPoint point = ExtraPoint(d, r, t);
+          point.values[2].second = std::string(order);
+          const double times = std::string(order) == "fifo" ? 2 : 1;
+          const double latency = times * PublishedMeanLatency(d, r, t);
+          report.series.push_back(
+              {.point = point,
+               .trials = {{.batch_delays = {}, .figures = {{"mean_latency", latency}}}}});
+        }
+      }
+    }
+  }
+  return report;
+}
+
+TEST(ExtraStagesProgram, EachOrderIsFittedByItself) {
+  const Report report = ReportOfFormula(0);
+  const nlohmann::ordered_json fits = ExtraStagesFitJson(report);
+  ASSERT_EQ(fits["formulas"].size(), 2u);
+  EXPECT_EQ(fits["formulas"][0]["order"], "priority");
+  EXPECT_EQ(fits["formulas"][1]["order"], "fifo");
+  EXPECT_NEAR(fits["formulas"][0]["terms"]["r"]["fitted"], 3.20, 1e-6);
+  EXPECT_NEAR(fits["formulas"][1]["terms"]["r"]["fitted"], 6.40, 1e-6);
+  EXPECT_EQ(fits["formulas"][1]["points"], 3 * 2 * 13);
+  EXPECT_EQ(fits["best"].size(), 2u * 3 * 2);
+  EXPECT_THAT(ExtraStagesFitTable(report),
+              AllOf(HasSubstr("\nL_avg priority "), HasSubstr("\nL_avg fifo ")));
+}
+
+// r* is 1.7 at n = 12 and t = 10, and 6.05 at t = 200.
+TEST(ExtraStagesProgram, ABestNumberOfStagesAtAnEndOfTheSweepIsMarked) {
+  const Report report = ReportOfFormula(4);
+  for (const auto& best : ExtraStagesFitJson(report)["best"]) {
+    if (best["n"] != 12) continue;
+    EXPECT_EQ(best["r"], best["t"] == 10 ? 4 : 6);
+    EXPECT_EQ(best["is_first_of_sweep"], best["t"] == 10);
+    EXPECT_EQ(best["is_last_of_sweep"], false);
+  }
+  EXPECT_THAT(ExtraStagesFitTable(report), HasSubstr("4 (first)"));
+  EXPECT_THAT(ExtraStagesFitTable(ReportOfFormula(0)), Not(HasSubstr("(first)")));
+}
+
 TEST(ExtraStagesProgram, ClaimsHoldOnASmallNetwork) {
   const auto verdicts = VerdictsOf(ExtraStagesProgram(),
                                    {ExtraPoint(6, 2, 1), ExtraPoint(6, 2, 50), ExtraPoint(6, 9, 50),
@@ -190,6 +240,25 @@ TEST(StoreAndForwardProgram, AClaimOfAtMostSaysSoAndHoldsWhereBothAreEqual) {
     if (claim.relation != Relation::kAtMost) continue;
     EXPECT_THAT(claim.statement, HasSubstr("at most")) << claim.id;
   }
+}
+
+// Four inputs with three packets each, over two links: two steps until the last packet has left,
+// one more until it arrives.
+TEST(StoreAndForwardProgram, StepsAreWholeNumbers) {
+  StepPoint random = ForwardPoint("multibutterfly", "bitrev", 3, 0);
+  StepPoint dilated = ForwardPoint("dilated_butterfly", "bitrev", 3, 0);
+  random.d = dilated.d = 2;
+  for (const Claim& claim : StoreAndForwardProgram().claims()) {
+    if (claim.id == "forward_structured") {
+      EXPECT_EQ(claim.theory(random), 3);
+    }
+    if (claim.id == "forward_root_n") {
+      EXPECT_EQ(claim.theory(dilated), 3);
+    }
+  }
+  const auto verdicts = VerdictsOf(StoreAndForwardProgram(), {random, dilated}, 10);
+  EXPECT_EQ(verdicts.at("forward_structured"), std::vector{Verdict::kPass});
+  EXPECT_EQ(verdicts.at("forward_root_n"), std::vector{Verdict::kInvariant});
 }
 
 TEST(StoreAndForwardProgram, WrongValuesAreNamedAsInTheFile) {

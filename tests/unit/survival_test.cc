@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -21,7 +22,9 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::IsSupersetOf;
+using testing::StartsWith;
 
 v1::SurvivalExperiment SmallSurvival(v1::SurvivalExperiment::What faults, v1::NetworkKind network) {
   v1::SurvivalExperiment experiment;
@@ -29,8 +32,10 @@ v1::SurvivalExperiment SmallSurvival(v1::SurvivalExperiment::What faults, v1::Ne
   experiment.add_faults(faults);
   experiment.add_network(network);
   experiment.add_d(3);
-  experiment.add_rate(0.25);
-  experiment.add_count(3);
+  if (faults == v1::SurvivalExperiment::LINKS || faults == v1::SurvivalExperiment::NODES) {
+    experiment.add_rate(0.25);
+  }
+  if (faults == v1::SurvivalExperiment::ADVERSARY) experiment.add_count(3);
   experiment.set_multiplicity(2);
   return experiment;
 }
@@ -50,6 +55,7 @@ std::string RefusedPoints(const v1::SurvivalExperiment& experiment) {
 TEST(Survival, PointsAreSweptOverWhatTheyHave) {
   v1::SurvivalExperiment experiment = SmallSurvival(v1::SurvivalExperiment::LINKS, v1::BUTTERFLY);
   experiment.add_faults(v1::SurvivalExperiment::ADVERSARY);
+  experiment.add_count(3);
   experiment.add_network(v1::DILATED_BUTTERFLY);
   experiment.add_rate(0.5);
   std::vector<std::string> names;
@@ -96,6 +102,31 @@ TEST(Survival, WhatTheNetworkDoesNotHaveIsRefused) {
               HasSubstr("list.nodes[0].levels: level 4 is outside 0..3"));
 }
 
+TEST(Survival, AKeyThatNothingInTheFileHasIsRefused) {
+  v1::SurvivalExperiment experiment = SmallSurvival(v1::SurvivalExperiment::LINKS, v1::BUTTERFLY);
+  EXPECT_EQ(RefusedPoints(experiment), "") << "multiplicity: 2 is the default";
+  experiment.set_multiplicity(4);
+  EXPECT_THAT(RefusedPoints(experiment), StartsWith("multiplicity: "));
+  experiment.add_network(v1::DILATED_BUTTERFLY);
+  EXPECT_EQ(RefusedPoints(experiment), "");
+  experiment.add_count(3);
+  EXPECT_THAT(RefusedPoints(experiment), StartsWith("count: "));
+  experiment = SmallSurvival(v1::SurvivalExperiment::ADVERSARY, v1::BUTTERFLY);
+  experiment.add_rate(0.25);
+  EXPECT_THAT(RefusedPoints(experiment), StartsWith("rate: "));
+}
+
+TEST(Survival, RatesThatDifferHaveNamesThatDiffer) {
+  SurvivalPoint point{.faults = "links", .d = 3, .rate = 0.1234567};
+  EXPECT_EQ(point.ToString(), "links butterfly rate=0.1234567 d=3");
+  point.rate = 0.1234568;
+  EXPECT_EQ(point.ToString(), "links butterfly rate=0.1234568 d=3");
+  EXPECT_EQ(point.ToCsv(), "links,butterfly,3,1,0.1234568,0");
+  EXPECT_EQ(RateText(0), "0");
+  EXPECT_EQ(RateText(0.0001), "0.0001");
+  EXPECT_EQ(RateText(1), "1");
+}
+
 TEST(Survival, ClaimsFailWhereFewerPairsSurvive) {
   const Claim& claim = *(*ClaimsNamed(SurvivalClaims(), {"adversary_cuts_off"}))[0];
   Measurement m{.point = SurvivalPoint{.faults = "adversary", .d = 3, .count = 2}, .trials = {}};
@@ -137,6 +168,62 @@ TEST(Survival, FaultsTooRareForTheSeedsFailNoClaim) {
   EXPECT_EQ(SurvivalVerdict("node_survival", nodes, "survival", 1, 200), Verdict::kPass);
   EXPECT_EQ(SurvivalVerdict("node_survival", nodes, "survival", 0.9, 200), Verdict::kFail)
       << "all seeds lost the same, so nothing is random";
+}
+
+// The verdict of link_survival on a butterfly of 8 rows where one link is down in `down` of 200
+// seeds, and none in the others. Every link is on 1/16 of the pairs.
+Verdict VerdictOfLinksDown(int down, double rate) {
+  Measurement m{.point = SurvivalPoint{.faults = "links", .d = 3, .rate = rate}, .trials = {}};
+  for (int i = 0; i < 200; ++i) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{"survival", i < down ? 15. / 16 : 1}}});
+  }
+  return Check(*(*ClaimsNamed(SurvivalClaims(), {"link_survival"}))[0], m).verdict;
+}
+
+TEST(Survival, TrueClaimsAboutRareFaultsFailNoOftenerThanStated) {
+  // The networks of 200 seeds have 9600 links, of which 9.6 are down in the mean: a Poisson number.
+  double probability = std::exp(-9.6), of_failure = 0;
+  for (int down = 0; down <= 100; ++down) {
+    if (VerdictOfLinksDown(down, 0.001) == Verdict::kFail) of_failure += probability;
+    probability *= 9.6 / (down + 1);
+  }
+  EXPECT_LE(of_failure, 1e-3);
+  // Where 60 are expected, so few would be a wonder: P(at most 3) is 3e-22. So would be 60 where
+  // 9.6 are expected.
+  for (const int down : {1, 2, 3}) EXPECT_EQ(VerdictOfLinksDown(down, 0.00625), Verdict::kFail);
+  EXPECT_EQ(VerdictOfLinksDown(60, 0.001), Verdict::kFail);
+}
+
+// Of 200 seeds three lose 1/16 each, so the mean is that of a Poisson number over 3200.
+TEST(Survival, TheIntervalOfRareFaultsIsThatOfTheirNumber) {
+  std::vector<double> losses(200);
+  losses[0] = losses[7] = losses[8] = 1. / 16;
+  const Interval interval = MeanOfRareInterval(losses, 0.0005);
+  const double most = interval.high * 3200, least = interval.low * 3200;
+  EXPECT_NEAR(std::exp(-most) * (1 + most + most * most / 2 + std::pow(most, 3) / 6), 0.0005, 1e-9);
+  EXPECT_NEAR(1 - std::exp(-least) * (1 + least + least * least / 2), 0.0005, 1e-9);
+}
+
+TEST(Survival, WithoutFaultsTheClaimsAreExact) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "whole.yaml";
+  std::ofstream(file) << "name: whole\nfaults: links\nnetwork: [butterfly, two_fold_butterfly]\n"
+                         "d: 4\nrate: 0\nseeds: 1..200\n"
+                         "claims: [link_survival, two_path_survival]\n";
+  const auto experiment = ReadExperiment(file, {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  const auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->Count(Verdict::kPass), 2) << (*experiment)->Summary(*report);
+  EXPECT_EQ(report->family.tests, 0);
+  EXPECT_THAT(NamedButNotJudged(report->claims, (*experiment)->named_claims()), IsEmpty());
+  // One pair that is cut off breaks a claim that is exact.
+  Measurement m{.point = SurvivalPoint{.faults = "links", .d = 4}, .trials = {}};
+  m.trials.push_back({.batch_delays = {}, .figures = {{"survival", 255. / 256}}});
+  EXPECT_EQ(Check(*(*ClaimsNamed(SurvivalClaims(), {"link_survival"}))[0], m).verdict,
+            Verdict::kFail);
 }
 
 TEST(Survival, NetworksThatTheSeedDrawsAreDrawnForEachSeed) {

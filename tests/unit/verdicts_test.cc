@@ -155,6 +155,40 @@ TEST(Claims, CountEveryDepartureThatBreaksALemma) {
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);  // nothing was compared
 }
 
+TEST(Claims, ACoupledPathWithoutACrossingIsNoViolation) {
+  PacketPoint point{.network = NetworkKind::kHypercube, .d = 2, .p = .01, .rho = .5};
+  point.discipline = dataplane::Discipline::kProcessorSharing;
+  Measurement m = Measured(point, 1, 1);
+  for (Trial& t : m.trials) t.figures = {{"coupled_links", 3}, {"coupled_links_violations", 0}};
+  m.trials[4].figures["coupled_links"] = 0;
+  EXPECT_EQ(VerdictOf("lemma9_links", m), Verdict::kPass);
+  m.trials[5].figures["coupled_links_violations"] = 2;
+  EXPECT_EQ(Check(Named("lemma9_links"), m).measured, 2);
+  for (Trial& t : m.trials) t.figures = {{"coupled_links", 0}, {"coupled_links_violations", 0}};
+  const ClaimResult nothing = Check(Named("lemma9_links"), m);
+  EXPECT_EQ(nothing.verdict, Verdict::kNotApplicable);
+  EXPECT_THAT(nothing.reason, HasSubstr("crossed a link"));
+  point.slot = 1;
+  EXPECT_EQ(WhyNot(Named("lemma9_links"), point), "time is slotted");
+}
+
+TEST(Claims, AClassThatATrialDidNotMeasureGetsNoVerdict) {
+  PacketPoint point{.network = NetworkKind::kHypercube, .d = 1, .p = 1, .rho = .8};
+  point.discipline = dataplane::Discipline::kPriority;
+  point.class_shares = {.9995, .0005};
+  Measurement m = Measured(point, 3, 3.1);
+  for (Trial& t : m.trials) t.figures["class_delay_1"] = 11;  // 1 + .4 / (.2004 * .2), about
+  m.trials[0].figures.clear();
+  const ClaimResult result = Check(Named("cobham_last_class"), m);
+  EXPECT_EQ(result.verdict, Verdict::kNotApplicable);
+  EXPECT_THAT(result.reason, HasSubstr("too rare"));
+  Report report;
+  report.series = {m};
+  nlohmann::ordered_json results;
+  AddPacketResults(report, results);
+  EXPECT_TRUE(results["series"][0]["figures"].at("class_delay_1").is_null());
+}
+
 TEST(Claims, AreNotApplicableWithAReasonWhereTheyDoNotApply) {
   const PacketPoint cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = 1.1};
   const ClaimResult unstable = Check(Named("prop12_upper_bound"), Measured(cube, 1, 3));
@@ -285,6 +319,15 @@ TEST(Stability, OverloadIsMarkedAndJudgedFromOneOn) {
   EXPECT_EQ(ResultOf(below, "instability").reason, "rho < 1");
 }
 
+TEST(Stability, TheFirstOfTwoCopiesCarriesAllThatARowSends) {
+  const std::string text = "name: x\nd: 3\npattern: uniform\nload: 1.5\nseeds: 1..12\n";
+  for (const char* network : {"network: two_fold_butterfly\n", "network: benes\n"}) {
+    const Report report = ReportOf(text + network, {"packets=10000"});
+    EXPECT_EQ(ResultOf(report, "pattern_carried").verdict, Verdict::kNotApplicable) << network;
+    EXPECT_EQ(ResultOf(report, "pattern_saturates").verdict, Verdict::kPass) << network;
+  }
+}
+
 TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
   const PacketPoint point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .7};
   Measurement m = Measured(point, 10, 11);
@@ -312,6 +355,7 @@ TEST(Applicability, LittlesLawHoldsForAnyNetworkArrivalsAndDiscipline) {
       {"network=butterfly", "rho=0.3", "arrivals=bernoulli", "slot=1", "links=switch_output"},
       {"network=butterfly", "discipline=priority", "class_shares=0.5,0.5"},
       {"network=butterfly", "discipline=processor_sharing"},
+      {"discipline=processor_sharing", "slot=1"},
       {"network=two_fold_butterfly", "rho=0.2"},
       {"network=benes", "rho=0.2"},
       {"scheme=valiant_brebner", "rho=0.05"},

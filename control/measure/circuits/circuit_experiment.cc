@@ -40,15 +40,13 @@ class CircuitExperiment final : public ExperimentOf<v1::CircuitExperiment> {
   }
 
   std::vector<std::pair<std::string, std::string>> Files(const Report& report) const override {
-    return {
-        {"results.csv", FigureCsv(absl::StrCat("protocol,network,d,permutation,c,c_disk,q",
-                                               message().network().empty() ? "" : ",multiplicity"),
-                                  report.series)},
-        {"claims.txt", ClaimsByCurve(report, "protocol", true)},
-        {"tails.txt", TailTable(report)},
-        {"comparisons.txt", CircuitComparisonTable(report)},
-        {"fits.txt", CircuitFitTable(report)},
-        {"set_up_seconds.csv", CircuitSecondsCsv(report)}};
+    const std::string columns = CircuitCsvColumns(message());
+    return {{"results.csv", FigureCsv(columns, report.series)},
+            {"claims.txt", ClaimsByCurve(report, "protocol", true)},
+            {"tails.txt", TailTable(report)},
+            {"comparisons.txt", CircuitComparisonTable(report)},
+            {"fits.txt", CircuitFitTable(report)},
+            {"set_up_seconds.csv", CircuitSecondsCsv(columns, report)}};
   }
 
   std::string Summary(const Report& report) const override {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/measure/circuits/circuit_fits.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -77,10 +75,8 @@ std::vector<CurveFit> FitCurves(const std::vector<Measurement>& series) {
     std::vector<Curve> curves;
     std::map<std::string, size_t> by_name;
     for (const Measurement& m : series) {
-      const std::vector<double> values = m.Values(figure);
-      const bool measured =
-          std::none_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
-      if (values.empty() || !measured || !Fitted(m.point, figure)) continue;
+      const std::vector<double> values = m.Measured(figure);
+      if (values.empty() || !Fitted(m.point, figure)) continue;
       const auto [at, is_new] = by_name.try_emplace(m.point.Curve(), curves.size());
       if (is_new) curves.push_back({m.point, {}, {}});
       curves[at->second].d.push_back(m.point.d());

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/measure/core/given_keys.h"
 #include "control/measure/core/sweep.h"
 #include "control/protocols/data_server.h"
 #include "control/protocols/protocol.h"
@@ -92,6 +93,17 @@ bool HasThreshold(const std::string& protocol) {
   return protocol == "collision" || protocol == "data_server_collision";
 }
 
+bool HasDiskThreshold(const std::string& protocol) { return protocol == "data_server_collision"; }
+
+bool HasLimit(const std::string& protocol) {
+  return protocol == kLockDown || protocol == "q_limited";
+}
+
+// The others draw the output that each input asks for themselves.
+bool HasPermutation(const CircuitPoint& point) {
+  return !point.is_data_server() && point.protocol != kLockDown;
+}
+
 uint32_t ThresholdOf(const std::string& protocol, uint32_t asked, uint32_t c_disk, int d) {
   if (asked != 0) return asked;
   if (protocol == "collision") return CollisionThreshold(d);
@@ -158,6 +170,11 @@ nlohmann::ordered_json CircuitPoint::ToJson() const {
   return json;
 }
 
+std::string CircuitCsvColumns(const v1::CircuitExperiment& experiment) {
+  return absl::StrCat("protocol,network,d,permutation,c,c_disk,q",
+                      experiment.network().empty() ? "" : ",multiplicity");
+}
+
 std::string CircuitPoint::ToCsv() const {
   return absl::StrCat(protocol, ",", KindName(network), ",", d, ",", permutation, ",", c, ",",
                       c_disk, ",", q, names_network ? absl::StrCat(",", multiplicity) : "");
@@ -194,6 +211,25 @@ absl::Status GiveLinks(const v1::CircuitExperiment& experiment, std::vector<Circ
   return absl::OkStatus();
 }
 
+absl::Status CheckCircuitSettings(const v1::CircuitExperiment& experiment,
+                                  const std::vector<CircuitPoint>& points) {
+  const auto any = [&](const auto& has) { return std::any_of(points.begin(), points.end(), has); };
+  const auto any_protocol = [&](bool (*has)(const std::string&)) {
+    return any([has](const CircuitPoint& x) { return has(x.protocol); });
+  };
+  const bool any_links = any([](const CircuitPoint& x) { return HasLinksToChoose(x.network); });
+  for (const PointKey& key :
+       {PointKey{"multiplicity", any_links, "network: dilated_butterfly and multibutterfly"},
+        PointKey{"permutation", any(HasPermutation),
+                 "protocols other than lock_down and the data server"},
+        PointKey{"c", any_protocol(HasThreshold), "collision and data_server_collision"},
+        PointKey{"c_disk", any_protocol(HasDiskThreshold), "data_server_collision"},
+        PointKey{"q", any_protocol(HasLimit), "lock_down and q_limited"}}) {
+    if (absl::Status status = CheckIsOfAPoint(experiment, key); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment) {
@@ -220,6 +256,7 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
                         .names_network = !experiment.network().empty()});
     }
   }
+  if (absl::Status status = CheckCircuitSettings(experiment, points); !status.ok()) return status;
   if (absl::Status status = GiveLinks(experiment, points); !status.ok()) return status;
   using Numbers = std::vector<uint32_t>;
   // A protocol is not swept over a setting that it does not have.
@@ -227,17 +264,17 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
     return has ? Numbers(list.begin(), list.end()) : Numbers{0};
   };
   const auto permutations = [&](const CircuitPoint& x) -> std::vector<std::string> {
-    if (x.is_data_server() || x.protocol == kLockDown) return {""};  // these draw their own
+    if (!HasPermutation(x)) return {""};
     return {experiment.permutation().begin(), experiment.permutation().end()};
   };
   const auto cs = [&](const CircuitPoint& x) {
     return where(HasThreshold(x.protocol), experiment.c());
   };
   const auto disk_cs = [&](const CircuitPoint& x) {
-    return where(x.protocol == "data_server_collision", experiment.c_disk());
+    return where(HasDiskThreshold(x.protocol), experiment.c_disk());
   };
   const auto qs = [&](const CircuitPoint& x) {
-    return where(x.protocol == kLockDown || x.protocol == "q_limited", experiment.q());
+    return where(HasLimit(x.protocol), experiment.q());
   };
   Sweep(points, permutations, [](CircuitPoint& x, const std::string& p) { x.permutation = p; });
   Sweep(points, cs, [](CircuitPoint& x, uint32_t c) { x.c = c; });
@@ -245,7 +282,7 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
   Sweep(points, qs, [](CircuitPoint& x, uint32_t q) { x.q = q; });
   Sweep(points, experiment.d(), [](CircuitPoint& x, uint32_t d) { x.d = static_cast<int>(d); });
   for (CircuitPoint& x : points) {
-    if (x.protocol == "data_server_collision" && x.c_disk == 0) x.c_disk = 5;
+    if (HasDiskThreshold(x.protocol) && x.c_disk == 0) x.c_disk = 5;
     if (HasThreshold(x.protocol)) x.c = ThresholdOf(x.protocol, x.c, x.c_disk, x.d);
     if (HasLinksToChoose(x.network)) {
       const absl::Status status = Network::Make(x.network_spec(0)).status();

@@ -47,10 +47,11 @@ struct CircuitPoint {
   std::string Curve() const;     // "collision random c=4": points that differ in d alone
   std::string ToString() const;  // "collision random c=4 d=6"
   nlohmann::ordered_json ToJson() const;
-  // "protocol,network,d,permutation,c,c_disk,q", and ",multiplicity" if the experiment names
-  // networks.
-  std::string ToCsv() const;
+  std::string ToCsv() const;  // the columns of CircuitCsvColumns
 };
+
+// The columns of CircuitPoint::ToCsv in this experiment.
+std::string CircuitCsvColumns(const v1::CircuitExperiment& experiment);
 
 // Returns all points, in the order protocol, network, multiplicity, permutation, c, c_disk, q, d. A
 // protocol is not swept over settings that it does not have. InvalidArgument names the key of an

@@ -30,7 +30,9 @@ SetUpSeconds SecondsOf(const Measurement& measurement) {
   for (const Trial& trial : measurement.trials) seconds.push_back(trial.set_up_seconds);
   if (seconds.empty()) return {};
   std::sort(seconds.begin(), seconds.end());
-  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+  const size_t middle = seconds.size() / 2;
+  const double below = seconds[seconds.size() % 2 == 0 ? middle - 1 : middle];
+  return {(below + seconds[middle]) / 2, seconds.front(), seconds.back()};
 }
 
 }  // namespace
@@ -84,15 +86,12 @@ Json CircuitFitsJson(const Report& report) {
   return fits;
 }
 
-std::string CircuitSecondsCsv(const Report& report) {
-  std::string csv =
-      "protocol,permutation,c,c_disk,q,d,median_seconds,min_seconds,max_seconds,trials\n";
+std::string CircuitSecondsCsv(const std::string& columns, const Report& report) {
+  std::string csv = columns + ",median_seconds,min_seconds,max_seconds,trials\n";
   for (const Measurement& m : report.series) {
-    const CircuitPoint& point = m.point;
     const SetUpSeconds s = SecondsOf(m);
-    absl::StrAppendFormat(&csv, "%s,%s,%d,%d,%d,%d,%.6f,%.6f,%.6f,%d\n", point.protocol,
-                          point.permutation, point.c, point.c_disk, point.q, point.d, s.median,
-                          s.least, s.most, m.trials.size());
+    absl::StrAppendFormat(&csv, "%s,%.6f,%.6f,%.6f,%d\n", m.point.csv(), s.median, s.least, s.most,
+                          m.trials.size());
   }
   return csv;
 }

@@ -17,8 +17,8 @@ std::string CircuitFitTable(const Report& report);
 nlohmann::ordered_json CircuitFitsJson(const Report& report);
 // The seconds that this machine took to choose the paths of all requests: median, smallest and
 // largest of the trials. They differ from run to run, so they have a file of their own, and no
-// claim reads them.
-std::string CircuitSecondsCsv(const Report& report);
+// claim reads them. `columns` names the columns of Point::csv.
+std::string CircuitSecondsCsv(const std::string& columns, const Report& report);
 std::string CircuitSecondsTable(const Report& report);
 
 }  // namespace bfly::control

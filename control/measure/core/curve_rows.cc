@@ -122,11 +122,13 @@ std::string ClaimsByCurve(const Report& report, const std::string& subject, bool
 std::string TailTable(const Report& report) {
   std::string table, statements;
   std::set<std::string> said;
-  size_t width = 24;
+  size_t id_width = 24, width = 16;
   for (const ClaimResult& c : report.claims) {
-    if (c.tail) width = std::max(width, c.id.size());
+    if (!c.tail) continue;
+    id_width = std::max(id_width, c.id.size());
+    width = std::max(width, c.point.Curve().size());
   }
-  const int w = static_cast<int>(width);
+  const int i = static_cast<int>(id_width), w = static_cast<int>(width);
   for (const ClaimResult& c : report.claims) {
     if (!c.tail) continue;
     if (said.insert(c.id).second) {
@@ -134,16 +136,16 @@ std::string TailTable(const Report& report) {
     }
     const bool vacuous = c.theory >= 1;
     absl::StrAppendFormat(
-        &table, "%-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", w, c.id, c.point.d(),
-        c.tail->event, c.tail->hits, c.trials, c.measured, c.low, c.high,
-        vacuous ? "-" : absl::StrFormat("%.4g", c.theory),
+        &table, "%-*s %-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", i, c.id, w,
+        c.point.Curve(), c.point.d(), c.tail->event, c.tail->hits, c.trials, c.measured, c.low,
+        c.high, vacuous ? "-" : absl::StrFormat("%.4g", c.theory),
         absl::StrCat(VerdictName(c.verdict), c.reason.empty() ? "" : ": ", c.reason));
   }
   if (table.empty()) return "";
   return absl::StrCat(
       statements, "\n",
-      absl::StrFormat("%-*s %3s %-26s %9s %8s  %-16s  %10s  %s\n", w, "tail", "d", "event",
-                      "trials", "measured", "interval", "bound", "verdict"),
+      absl::StrFormat("%-*s %-*s %3s %-26s %9s %8s  %-16s  %10s  %s\n", i, "tail", w, "curve", "d",
+                      "event", "trials", "measured", "interval", "bound", "verdict"),
       table);
 }
 

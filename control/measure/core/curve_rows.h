@@ -12,7 +12,8 @@ namespace bfly::control {
 // most narrowly. Claims that do not apply are listed only with `all`. `subject` is what a curve is
 // about, such as "protocol".
 std::string ClaimsByCurve(const Report& report, const std::string& subject, bool all);
-// Claims about probabilities, point by point, including points where the bound says nothing.
+// Claims about probabilities, one line for each curve and d, including points where the bound says
+// nothing.
 std::string TailTable(const Report& report);
 
 }  // namespace bfly::control

@@ -15,10 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The figures that at least one trial measured.
 std::set<std::string> FiguresOf(const Measurement& m) {
   std::set<std::string> names;
   for (const Trial& trial : m.trials) {
-    for (const auto& [name, value] : trial.figures) names.insert(name);
+    for (const auto& [name, value] : trial.figures) {
+      if (!std::isnan(value)) names.insert(name);
+    }
   }
   return names;
 }
@@ -42,12 +45,13 @@ Json TailOf(const std::vector<double>& values) {
 }
 
 Json FigureJson(const Measurement& m, const std::string& name, bool counted) {
-  const std::vector<double> values = m.Values(name);
+  const std::vector<double> values = m.Measured(name);
   const Estimate estimate = EstimateMean(values);
   Json json{{"mean", RoundedNumber(estimate.mean)},
             {"ci95", RoundedNumber(estimate.HalfWidth(0.95))},
             {"min", *std::min_element(values.begin(), values.end())},
             {"max", *std::max_element(values.begin(), values.end())}};
+  if (values.size() < m.trials.size()) json["trials"] = values.size();
   if (counted) json["tail"] = TailOf(values);
   return json;
 }
@@ -76,13 +80,13 @@ std::string FigureCsv(const std::string& columns, const std::vector<Measurement>
   std::string csv = columns + ",figure,mean,ci95,min,max,trials\n";
   for (const Measurement& m : series) {
     for (const std::string& name : FiguresOf(m)) {
-      const std::vector<double> values = m.Values(name);
+      const std::vector<double> values = m.Measured(name);
       const Estimate estimate = EstimateMean(values);
       const double half = estimate.HalfWidth(0.95);
       absl::StrAppendFormat(&csv, "%s,%s,%.9g,%s,%.9g,%.9g,%d\n", m.point.csv(), name,
                             estimate.mean, std::isfinite(half) ? absl::StrFormat("%.9g", half) : "",
                             *std::min_element(values.begin(), values.end()),
-                            *std::max_element(values.begin(), values.end()), m.trials.size());
+                            *std::max_element(values.begin(), values.end()), values.size());
     }
   }
   return csv;

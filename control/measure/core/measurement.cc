@@ -24,4 +24,10 @@ std::vector<double> Measurement::Values(const std::string& figure) const {
   return values;
 }
 
+std::vector<double> Measurement::Measured(const std::string& figure) const {
+  std::vector<double> values = Values(figure);
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  return values;
+}
+
 }  // namespace bfly::control

@@ -57,6 +57,8 @@ struct Measurement {
   Estimate Over(const std::string& figure) const;  // the mean of a figure of Trial::figures
   // Trial::figure of each trial.
   std::vector<double> Values(const std::string& figure) const;
+  // Trial::figure of the trials that measured it.
+  std::vector<double> Measured(const std::string& figure) const;
 };
 
 }  // namespace bfly::control

@@ -7,10 +7,35 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 
 namespace bfly::control {
+namespace {
+
+// The end, 0 or 1, that at least half of the values are. Nothing: no end is.
+std::optional<double> EndOfMost(const std::vector<double>& values) {
+  for (const double end : {0.0, 1.0}) {
+    const auto at_end = std::count(values.begin(), values.end(), end);
+    if (2 * static_cast<size_t>(at_end) >= values.size()) return end;
+  }
+  return std::nullopt;
+}
+
+// The interval of the mean of fractions of which at least half are `end` and some are not.
+Interval NearAnEnd(const Estimate& estimate, double end, double error) {
+  std::vector<double> distances;
+  for (const double value : estimate.sample) distances.push_back(std::abs(value - end));
+  const Interval away = MeanOfRareInterval(distances, error);
+  const Interval rare =
+      end == 0 ? Interval{away.low, away.high} : Interval{1 - away.high, 1 - away.low};
+  const double half = estimate.HalfWidth(1 - 2 * error);
+  return {std::max(0.0, std::min(rare.low, estimate.mean - half)),
+          std::min(1.0, std::max(rare.high, estimate.mean + half))};
+}
+
+}  // namespace
 
 double Estimate::HalfWidth(double confidence) const {
   if (values < 2) return std::numeric_limits<double>::infinity();
@@ -22,6 +47,7 @@ double Estimate::HalfWidth(double confidence) const {
 Estimate EstimateMean(const std::vector<double>& values) {
   Estimate estimate;
   estimate.values = static_cast<int>(values.size());
+  estimate.sample = values;
   if (values.empty()) return estimate;
   const auto n = static_cast<double>(values.size());
   const bool equal = std::all_of(values.begin(), values.end(),
@@ -59,9 +85,12 @@ Reading BySeeds(const Estimate& estimate) {
 
 Reading BySeedsOfFractions(const Estimate& estimate) {
   Reading figure = BySeeds(estimate);
-  if (estimate.standard_error != 0 || (estimate.mean != 0 && estimate.mean != 1)) return figure;
-  figure.interval = [seeds = static_cast<double>(estimate.values), mean = estimate.mean](
-                        double error) { return ProbabilityInterval(seeds, mean * seeds, error); };
+  const std::optional<double> end = EndOfMost(estimate.sample);
+  if (!end || std::isnan(estimate.mean)) return figure;
+  figure.interval = [estimate, end = *end](double error) {
+    if (estimate.mean != end) return NearAnEnd(estimate, end, error);
+    return ProbabilityInterval(estimate.values, end * estimate.values, error);
+  };
   const Interval alone = figure.interval(0.025);
   figure.half_width95 = std::max(estimate.mean - alone.low, alone.high - estimate.mean);
   return figure;
@@ -78,6 +107,22 @@ Interval ProbabilityInterval(double trials, double hits, double error) {
 Interval RateInterval(double count, double time, double error) {
   return {count > 0 ? boost::math::gamma_p_inv(count, error) / time : 0,
           boost::math::gamma_q_inv(count + 1, error) / time};
+}
+
+Interval MeanOfRareInterval(const std::vector<double>& values, double error) {
+  double sum = 0, squares = 0, most = 0;
+  for (const double value : values) {
+    sum += value;
+    squares += value * value;
+    most = std::max(most, value);
+  }
+  const auto n = static_cast<double>(values.size());
+  const double low = boost::math::gamma_p_inv(sum * sum / squares, error) * squares / sum / n;
+  // Above, as if one event more had happened, which added the most.
+  sum += most;
+  squares += most * most;
+  const double high = boost::math::gamma_q_inv(sum * sum / squares, error) * squares / sum / n;
+  return {low, high};
 }
 
 Reading LeastLikelyRate(double most, double least, double time, double expected, double counts) {

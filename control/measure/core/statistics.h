@@ -18,6 +18,7 @@ struct Estimate {
   double mean = 0;
   double standard_error = 0;  // the standard error of the mean; 0 if there is only one value
   int values = 0;
+  std::vector<double> sample = {};  // the values themselves
 
   // Half-width of the interval that holds the true mean with this confidence, by Student's t with
   // values - 1 degrees of freedom. Infinite with fewer than two values.
@@ -62,10 +63,12 @@ inline constexpr int kFewestSeeds = 10;
 
 // The mean of one value for each seed. With fewer than kFewestSeeds values the reading has a doubt.
 Reading BySeeds(const Estimate& estimate);
-// The same for the mean of one fraction, from 0 to 1, for each seed. Where the fraction is 0 of all
-// seeds or 1 of all, what changes it may be rarer than the seeds can show: the interval is then
-// that of an event which happened in none of them or in all. It holds the truth, since P(all are 1)
-// is at most the mean to the power of the number of seeds.
+// The same for the mean of one fraction, from 0 to 1, for each seed. Where at least half of the
+// seeds have 0, or at least half have 1, the seeds that differ may be so few that Student's t
+// misses the truth too often. Then the interval also holds MeanOfRareInterval of the distances from
+// there. If no seed differs, what changes the fraction may be rarer than the seeds can show. Then
+// the interval is that of an event which happened in none of them or in all. It holds the truth,
+// since P(all are 1) is at most the mean to the power of the number of seeds.
 Reading BySeedsOfFractions(const Estimate& estimate);
 Reading Exactly(double value, int trials);
 
@@ -74,6 +77,11 @@ Reading Exactly(double value, int trials);
 Interval ProbabilityInterval(double trials, double hits, double error);
 // The same for the rate of a Poisson process that had `count` events in `time` (Garwood 1936).
 Interval RateInterval(double count, double time, double error);
+// The same for the mean of values of at least 0, of which most are 0: each of the others is what
+// one event, or several, of a Poisson process added. Where all events add the same, the interval is
+// RateInterval of their number. Where they add different amounts, Fay and Feuer 1997 found it wide
+// enough in all their simulations. No event adds more than the largest value, which is above 0.
+Interval MeanOfRareInterval(const std::vector<double>& values, double error);
 
 // There are `counts` counts over the same time, each from a Poisson process that should have the
 // rate `expected`, but only the largest and the smallest count are known. The value is the rate of

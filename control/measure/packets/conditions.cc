@@ -5,6 +5,14 @@ namespace bfly::control {
 
 using dataplane::Discipline;
 
+namespace {
+
+bool IsNetworkOfPaper(NetworkKind kind) {
+  return kind == NetworkKind::kHypercube || kind == NetworkKind::kButterfly;
+}
+
+}  // namespace
+
 std::string Unless(bool applies, const char* reason) { return applies ? "" : reason; }
 
 std::string PaperModel(const PacketPoint& point) {
@@ -18,9 +26,8 @@ std::string PaperModel(const PacketPoint& point) {
 std::string HasLoadFactor(const PacketPoint& point) {
   const std::string reason = PaperModel(point);
   if (!reason.empty()) return reason;
-  return Unless(
-      point.network == NetworkKind::kHypercube || point.network == NetworkKind::kButterfly,
-      "the paper gives a load factor of hypercubes and butterflies alone");
+  return Unless(IsNetworkOfPaper(point.network),
+                "the paper gives a load factor of hypercubes and butterflies alone");
 }
 std::string OnCube(const PacketPoint& point) {
   return Unless(point.network == NetworkKind::kHypercube, "the network is not a hypercube");
@@ -44,6 +51,13 @@ std::string Sharing(const PacketPoint& point) {
 }
 std::string Priorities(const PacketPoint& point) {
   return Unless(point.discipline == Discipline::kPriority, "the links know no priorities");
+}
+std::string HasCoupledPath(const PacketPoint& point) {
+  const auto on_network = [](const PacketPoint& x) {
+    return Unless(IsNetworkOfPaper(x.network),
+                  "the paper couples paths of hypercubes and butterflies alone");
+  };
+  return AllOf(PaperModel, on_network, Continuous, Sharing)(point);
 }
 std::string OneStage(const PacketPoint& x) { return Unless(x.d == 1, "d is not 1"); }
 

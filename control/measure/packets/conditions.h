@@ -23,6 +23,9 @@ std::string Continuous(const PacketPoint& point);
 std::string Fifo(const PacketPoint& point);
 std::string Sharing(const PacketPoint& point);
 std::string Priorities(const PacketPoint& point);
+// Coupled sample paths are those of the paper: its model on one of its networks, in continuous
+// time, with links that share.
+std::string HasCoupledPath(const PacketPoint& point);
 std::string OneStage(const PacketPoint& point);  // d = 1
 
 // The first reason that any of several conditions gives. Conditions take a point or its values.

@@ -10,12 +10,18 @@
 namespace bfly::control {
 namespace {
 
-std::string Coupled(const Measurement& m) {
-  for (const Trial& trial : m.trials) {
-    if (std::isnan(trial.figure("coupled_links")))
-      return "the experiment does not say coupled: true";
-  }
-  return "";
+std::string WhyNotCompared(const Measurement& m) {
+  double compared = 0;
+  for (const Trial& trial : m.trials) compared += trial.figure("coupled_links");
+  if (std::isnan(compared)) return "the experiment does not say coupled: true";
+  return Unless(compared > 0, "no packet of a coupled path crossed a link: measure more packets");
+}
+
+double ViolationsIn(const Trial& trial, const std::string& what) {
+  if (trial.figure(what) > 0) return trial.figure(what + "_violations");
+  // If no packet crossed a link, there is nothing to compare. If packets did and nothing was
+  // compared, the comparison is broken.
+  return trial.figure("coupled_links") > 0 ? 1 : 0;
 }
 
 Claim Counted(const char* id, const char* statement, const char* source, const std::string& what) {
@@ -23,18 +29,15 @@ Claim Counted(const char* id, const char* statement, const char* source, const s
           .statement = absl::StrCat(statement, "; departures that break it"),
           .source = absl::StrCat("Stamoulis & Tsitsiklis, ", source),
           .relation = Relation::kEqual,
-          .not_applicable = Sharing,
+          .not_applicable = HasCoupledPath,
           .theory = [](const PacketPoint&) { return 0.0; },
           .measured =
               [what](const Measurement& m) {
                 double sum = 0;
-                for (const Trial& trial : m.trials) {
-                  // A trial that compared nothing shows nothing, so it counts as a violation.
-                  sum += trial.figure(what) > 0 ? trial.figure(what + "_violations") : 1;
-                }
+                for (const Trial& trial : m.trials) sum += ViolationsIn(trial, what);
                 return Exactly(sum, static_cast<int>(m.trials.size()));
               },
-          .undecided = Coupled,
+          .undecided = WhyNotCompared,
           .stationary = false};
 }
 

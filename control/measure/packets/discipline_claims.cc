@@ -28,6 +28,9 @@ double CobhamDelay(const PacketPoint& x, size_t which) {
 
 Claim Cobham(const char* id, const char* who, bool last) {
   const auto which = [last](const PacketPoint& x) { return last ? x.class_shares.size() - 1 : 0; };
+  const auto delay = [which](const Measurement& m) {
+    return m.Over(absl::StrCat("class_delay_", which(m.point)));
+  };
   return {id,
           absl::StrCat("T / p = 1 + (rho / 2) / ((1 - s) (1 - s')) for ", who,
                        " class at d = 1; s, s': load of the classes before it, and with it"),
@@ -35,8 +38,10 @@ Claim Cobham(const char* id, const char* who, bool last) {
           Relation::kEqual,
           AllOf(Priorities, OnCube, Stable, Continuous, OneStage),
           [which](const PacketPoint& x) { return x.p * CobhamDelay(x, which(x)); },
-          [which](const Measurement& m) {
-            return BySeeds(m.Over(absl::StrCat("class_delay_", which(m.point))));
+          [delay](const Measurement& m) { return BySeeds(delay(m)); },
+          [delay](const Measurement& m) {
+            return Unless(!std::isnan(delay(m).mean),
+                          "packets of the class are too rare: a trial measured none of them");
           }};
 }
 

@@ -22,7 +22,10 @@ bool IsSaturated(const Measurement& measurement) {
     if (trial.unfinished > 0) return true;
     use = std::max(use, point.load * trial.figure("worst_link"));
   }
-  if (use > 1 || (HasLoadFactor(point).empty() && point.rho >= 1)) return true;
+  const bool first_copy_is_full =
+      point.pattern.empty() && point.some_link_carries_lambda() && point.lambda() >= 1;
+  if (use > 1 || first_copy_is_full || (HasLoadFactor(point).empty() && point.rho >= 1))
+    return true;
   if (measurement.Over(&Trial::accepted).mean < 0.97 * measurement.Over(&Trial::offered).mean) {
     return true;
   }

@@ -9,6 +9,7 @@
 #include "control/measure/packets/packet_claims.h"
 #include "control/measure/packets/packet_tables.h"
 #include "control/measure/packets/wall_trial.h"
+#include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
@@ -43,6 +44,11 @@ class PacketExperiment final : public ExperimentOf<v1::Experiment> {
   // Workers on the wall clock need EAL.
   absl::StatusOr<std::string> Start() override {
     if (!on_wall_clock()) return std::string();
+    if (const size_t cpus = dataplane::UsableCpus().size(); message().workers() > cpus) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("workers: %u is more than the CPUs that this process may use (%u)",
+                          message().workers(), cpus));
+    }
     const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal({});
     if (!eal.ok()) return eal.status();
     eal_started_ = true;

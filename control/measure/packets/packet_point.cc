@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "control/measure/core/sweep.h"
+#include "control/measure/packets/conditions.h"
 #include "topologies/fault_plan.h"
 
 namespace bfly::control {
@@ -139,7 +140,7 @@ std::string PacketPoint::Curve() const {
   return absl::StrCat(
       NetworkText(), names_network ? " " : "", "d=", d, " ",
       pattern.empty() ? absl::StrCat("p=", p) : pattern,
-      slot > 0 && !bernoulli ? absl::StrCat(" slot=", slot) : "",
+      slot > 0 ? absl::StrCat(" slot=", slot) : "",
       discipline == Discipline::kFifo ? "" : absl::StrCat(" ", DisciplineName(discipline)));
 }
 
@@ -150,7 +151,7 @@ std::string PacketPoint::ToString() const {
   } else {
     absl::StrAppend(&text, pattern, " load=", load);
   }
-  if (slot > 0 && !bernoulli) absl::StrAppend(&text, " slot=", slot);
+  if (slot > 0) absl::StrAppend(&text, " slot=", slot);
   if (discipline != Discipline::kFifo) absl::StrAppend(&text, " ", DisciplineName(discipline));
   return text;
 }
@@ -288,6 +289,18 @@ absl::StatusOr<std::vector<PacketPoint>> NetworksOf(const v1::Experiment& experi
   return points;
 }
 
+absl::Status CheckCoupled(const v1::Experiment& experiment,
+                          const std::vector<PacketPoint>& points) {
+  std::string why;
+  for (const PacketPoint& point : points) {
+    why = HasCoupledPath(point);
+    if (why.empty()) break;
+  }
+  if (!experiment.coupled() || why.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("coupled: no point of this experiment has a coupled sample path: ", why));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment) {
@@ -318,6 +331,7 @@ absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experime
     }
     if (absl::Status status = CheckPoint(point); !status.ok()) return status;
   }
+  if (absl::Status status = CheckCoupled(experiment, points); !status.ok()) return status;
   return points;
 }
 

@@ -55,7 +55,19 @@ struct PacketPoint {
             .extra_stages = static_cast<int>(extra_stages.value_or(0)),
             .parallel_edges = parallel_edges};
   }
-  int depth() const { return d + static_cast<int>(extra_stages.value_or(0)); }
+  // Whether packets cross two butterflies.
+  bool has_two_copies() const {
+    return network == NetworkKind::kTwoFoldButterfly || network == NetworkKind::kBenes;
+  }
+  // The stages of the network.
+  int depth() const {
+    return has_two_copies() ? 2 * d : d + static_cast<int>(extra_stages.value_or(0));
+  }
+  // Whether some link carries lambda() under p-flips and uniform traffic: a link that two nodes
+  // share, or a straight link of the first of two copies, through which packets go straight.
+  bool some_link_carries_lambda() const {
+    return links == dataplane::LinkModel::kSwitchOutput || has_two_copies();
+  }
   // "multibutterfly, 8 faults": what tells points of different networks apart. Empty for an
   // experiment with one network, without extra stages and faults.
   std::string NetworkText() const;
@@ -74,8 +86,8 @@ std::string DisciplineName(dataplane::Discipline discipline);
 
 // Returns all points of an experiment, in the order network, extra stages, faults, d, p, rho, slot,
 // discipline. InvalidArgument: a combination is impossible (p = 0 on the hypercube, a slot whose
-// inverse is not a whole number, a network that is not levelled, keys that exclude each other), or
-// nothing is swept.
+// inverse is not a whole number, a network that is not levelled, keys that exclude each other),
+// nothing is swept, or `coupled` is about no point.
 absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment);
 
 // The permutation that the point's pattern stands for; not for uniform. InvalidArgument: there is
@@ -86,7 +98,9 @@ absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t see
 // `link_packets` counts them by network link index over `time` units of the measured time. The
 // means go to the trial's utilisations. The shares of the busiest and the idlest link, and the
 // time, go to the figures straight_busiest, straight_idlest, cross_busiest, cross_idlest and
-// link_time. A point with a pattern also gets WorstLink as worst_link if KnowsWorstLink.
+// link_time. A link that two nodes share (links: switch_output) is neither straight nor cross: the
+// shares of the busiest and the idlest one go to link_busiest and link_idlest, and the utilisations
+// stay 0. A point with a pattern also gets WorstLink as worst_link if KnowsWorstLink.
 absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
                         double time, const PacketPoint& point, Trial& trial);
 
@@ -96,13 +110,15 @@ absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& lin
 double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point);
 double DurationOf(const v1::Experiment& experiment, const PacketPoint& point);
 
-// InvalidArgument: a point would take too much time or memory.
+// InvalidArgument: a point would take too much time or memory, or passes a limit of the virtual
+// clock.
 absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<PacketPoint>& points);
 
 // Runs one trial under the virtual clock. The trial of the experiment's first seed also measures
 // every stage, if that takes no more than about a minute. A point with faults gets the figure
 // left_out: the part of the packets that is not sent, because their input counts as faulty or no
-// input reaches their output. FailedPrecondition: no packet is sent.
+// input reaches their output. A class of which no packet was measured has no figure class_delay_i.
+// FailedPrecondition: no packet is sent.
 absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                uint64_t seed);
 

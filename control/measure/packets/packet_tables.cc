@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -42,10 +44,11 @@ Json StagesOf(const Measurement& m) {
 
 Json FiguresJson(const Measurement& m) {
   Json figures = Json::object();
-  if (m.trials.empty()) return figures;
-  for (const auto& [name, value] : m.trials[0].figures) {
-    figures[name] = JsonNumber(m.Over(name).mean);
+  std::set<std::string> names;
+  for (const Trial& trial : m.trials) {
+    for (const auto& [name, value] : trial.figures) names.insert(name);
   }
+  for (const std::string& name : names) figures[name] = JsonNumber(m.Over(name).mean);
   return figures;
 }
 

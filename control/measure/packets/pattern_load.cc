@@ -82,7 +82,9 @@ bool KnowsWorstLink(const PacketPoint& point) {
 
 absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
   const bool shared = point.links == LinkModel::kSwitchOutput;
-  if (point.pattern == kEveryRow) return shared ? 1 : 0.5 / point.multiplicity;
+  if (point.pattern == kEveryRow) {
+    return point.some_link_carries_lambda() ? 1 : 0.5 / point.multiplicity;
+  }
   const absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
   if (!permutation.ok()) return permutation.status();
   const absl::StatusOr<Network> network = Network::Make(point.network_spec(seed));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/measure/packets/conditions.h"
 #include "control/measure/packets/packet_point.h"
 #include "dataplane/virtual_clock/coupled.h"
 #include "dataplane/virtual_clock/rounds.h"
@@ -24,7 +25,7 @@ constexpr double kMostStageHops = 5e8;  // for a trial that measures every stage
 // Roughly which part of the network's capacity is offered to it; 1 is saturation.
 double UseOf(const PacketPoint& point) {
   if (point.in_rounds) return 2 * point.rho * point.d;  // section 2.3, with R = 1
-  if (point.pattern.empty()) return point.rho;
+  if (point.pattern.empty()) return point.some_link_carries_lambda() ? point.lambda() : point.rho;
   return point.load * WorstLink(point, 0).value_or(1);
 }
 
@@ -66,6 +67,20 @@ absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experime
   return config;
 }
 
+// The limits that the engine has beside those of CheckEffort.
+absl::Status CheckEngine(const v1::Experiment& experiment, const PacketPoint& point) {
+  const uint64_t seed = experiment.seeds(0);
+  const absl::StatusOr<Network> network = Network::Make(point.network_spec(seed));
+  if (!network.ok()) return network.status();
+  const absl::StatusOr<dataplane::VirtualConfig> config = ConfigOf(experiment, point, seed);
+  if (!config.ok()) return config.status();
+  const absl::Status status = dataplane::CheckVirtual(*network, *config);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(point.pattern.empty() ? "rho: " : "load: ", point.ToString(),
+                   " cannot be run: ", status.message()));
+}
+
 Trial TrialOf(const dataplane::VirtualResult& run, const PacketPoint& point, uint64_t seed) {
   Trial trial{.seed = seed,
               .offered = run.offered,
@@ -73,7 +88,7 @@ Trial TrialOf(const dataplane::VirtualResult& run, const PacketPoint& point, uin
               .mean_delay = run.mean_delay,
               .p50 = run.p50,
               .p99 = run.p99,
-              .mean_population = run.mean_population,
+              .mean_population = run.occupancy_population.value_or(run.mean_population),
               .measured = run.measured,
               .unfinished = run.unfinished,
               .batch_delays = {}};
@@ -86,10 +101,12 @@ Trial TrialOf(const dataplane::VirtualResult& run, const PacketPoint& point, uin
     trial.stages.push_back({stage.mean, stage.p50, stage.p99});
   }
   for (size_t i = 0; i < point.class_shares.size(); ++i) {
+    if (run.class_measured[i] == 0) continue;
     trial.figures[absl::StrCat("class_delay_", i)] = run.class_delay[i];
   }
-  for (const auto& [kind, shares] :
-       {std::pair{"straight", run.straight_occupancy}, {"cross", run.cross_occupancy}}) {
+  for (const auto& [kind, shares] : {std::pair{"straight", run.straight_occupancy},
+                                     {"cross", run.cross_occupancy},
+                                     {"link", run.output_occupancy}}) {
     for (size_t n = 0; n < shares.size(); ++n) {
       trial.figures[absl::StrCat(kind, "_holds_", n)] = shares[n];
     }
@@ -116,8 +133,8 @@ absl::Status AddCoupled(const Network& network, const PacketPoint& point, double
   return absl::OkStatus();
 }
 
-void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
-                    Trial& trial) {
+void AddUtilisation(const Network& network, LinkModel links,
+                    const std::vector<uint64_t>& link_packets, double time, Trial& trial) {
   struct Kind {
     uint64_t links = 0, sum = 0, most = 0, least = UINT64_MAX;
     void Add(uint64_t packets) {
@@ -130,9 +147,14 @@ void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_pa
       return links == 0 ? 0 : static_cast<double>(sum) / time / static_cast<double>(links);
     }
   };
-  Kind straight, cross;
+  Kind straight, cross, shared;
   for (uint64_t link = 0; link < network.link_count(); ++link) {
     const LinkId id = network.link_at(link);
+    if (links == LinkModel::kSwitchOutput) {
+      // The link into a row has the index of port 0 of the row (server_network.h).
+      if (id.port == 0) shared.Add(link_packets[link]);
+      continue;
+    }
     const bool stays = network.next_row(id.stage, id.row, id.port) == id.row;
     if (stays && network.straight_is_free()) continue;
     (stays ? straight : cross).Add(link_packets[link]);
@@ -140,7 +162,8 @@ void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_pa
   trial.straight_utilisation = straight.utilisation(time);
   trial.cross_utilisation = cross.utilisation(time);
   trial.figures["link_time"] = time;
-  for (const auto& [name, kind] : {std::pair{"straight", straight}, {"cross", cross}}) {
+  for (const auto& [name, kind] :
+       {std::pair{"straight", straight}, {"cross", cross}, {"link", shared}}) {
     if (kind.links == 0) continue;
     trial.figures[absl::StrCat(name, "_busiest")] = static_cast<double>(kind.most) / time;
     trial.figures[absl::StrCat(name, "_idlest")] = static_cast<double>(kind.least) / time;
@@ -161,7 +184,7 @@ absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t see
 
 absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
                         double time, const PacketPoint& point, Trial& trial) {
-  AddUtilisation(network, link_packets, time, trial);
+  AddUtilisation(network, point.links, link_packets, time, trial);
   if (point.pattern.empty() || !KnowsWorstLink(point)) return absl::OkStatus();
   const absl::StatusOr<double> worst = WorstLink(point, trial.seed);
   if (worst.ok()) trial.figures["worst_link"] = *worst;
@@ -205,6 +228,9 @@ absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Pac
           point.pattern.empty() ? "rho: " : "load: ", point.ToString(),
           " is beyond what the network carries, and about ", left,
           " packets would wait at the end (allowed: up to 2e8); measure fewer packets"));
+    }
+    if (experiment.clock() != v1::Experiment::WALL) {
+      if (absl::Status status = CheckEngine(experiment, point); !status.ok()) return status;
     }
     hops += HopsOf(experiment, point) * experiment.seeds_size();
   }
@@ -256,7 +282,7 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoi
       !status.ok()) {
     return status;
   }
-  if (experiment.coupled() && point.discipline == Discipline::kProcessorSharing) {
+  if (experiment.coupled() && HasCoupledPath(point).empty()) {
     if (absl::Status status =
             AddCoupled(*network, point, static_cast<double>(experiment.packets()), seed, trial);
         !status.ok()) {

@@ -46,6 +46,11 @@ absl::Status CheckWallPoint(const v1::Experiment& experiment, const PacketPoint&
     return absl::InvalidArgumentError(
         absl::StrCat("d: ", point.d, " is above 12, the largest hypercube on the wall clock"));
   }
+  if (experiment.workers() > static_cast<uint32_t>(point.depth())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "workers: ", experiment.workers(), " is more than the ", point.depth(), " stages of ",
+        point.ToString(), "; workers share stages, so use at most one for each"));
+  }
   const double per_second =
       point.lambda() * static_cast<double>(point.rows()) / UnitSeconds(experiment);
   // The rate that one source can sustain on one core, with a margin.

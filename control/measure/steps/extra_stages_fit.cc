@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/measure/core/figure_rows.h"
 #include "control/measure/steps/extra_stages.h"
@@ -66,22 +67,39 @@ bool Solve(std::array<std::array<double, kLatencyTerms + 1>, kLatencyTerms>& row
   return true;
 }
 
-std::vector<MeasuredLatency> PointsOf(const Report& report, const std::string& figure) {
+// The points of one rule: a formula is about one order of the packets and about rows that are
+// renamed at all of its points or at none.
+struct RulePoints {
+  std::string order, renaming;  // as in the file
   std::vector<MeasuredLatency> points;
+
+  // "priority", or "priority renamed".
+  std::string Rule() const { return order + (renaming == "true" ? " renamed" : ""); }
+};
+
+std::vector<RulePoints> PointsOf(const Report& report, const std::string& figure) {
+  std::vector<RulePoints> rules;
   for (const Measurement& m : report.series) {
     const StepPoint& point = m.point;
     if (point.program != "extra_stages" || point.word("permutation") != "random") continue;
     if (point.number("t") < 2 || std::isnan(m.Over(figure).mean)) continue;
-    points.push_back(
+    const std::string &order = point.word("order"), &renaming = point.word("renaming");
+    auto rule = std::find_if(rules.begin(), rules.end(), [&](const RulePoints& known) {
+      return known.order == order && known.renaming == renaming;
+    });
+    if (rule == rules.end()) rule = rules.insert(rule, {order, renaming, {}});
+    rule->points.push_back(
         {static_cast<double>(point.d), point.number("r"), point.number("t"), m.Over(figure).mean});
   }
-  return points;
+  return rules;
 }
 
-// The r with the least mean latency, by (n, t). Only where r was swept on both sides of it.
+// The r with the least mean latency, for one (n, t). A smaller or larger r may have less if `first`
+// or `last` says that none was swept.
 struct BestRow {
   double n = 0, t = 0, measured = 0, published = 0, latency = 0;
-  bool at_the_end = false;  // r was not swept beyond it
+  bool first = false;
+  bool last = false;
 };
 
 std::vector<BestRow> BestOf(const std::vector<MeasuredLatency>& points) {
@@ -95,9 +113,9 @@ std::vector<BestRow> BestOf(const std::vector<MeasuredLatency>& points) {
     };
     const auto by_r = [](const MeasuredLatency& a, const MeasuredLatency& b) { return a.r < b.r; };
     const MeasuredLatency& best = *std::min_element(sweep.begin(), sweep.end(), by_latency);
-    const double most = std::max_element(sweep.begin(), sweep.end(), by_r)->r;
+    const auto [least, most] = std::minmax_element(sweep.begin(), sweep.end(), by_r);
     rows.push_back({key.first, key.second, best.r, BestExtraStages(key.first, key.second),
-                    best.latency, best.r == most});
+                    best.latency, best.r == least->r && best.r > 0, best.r == most->r});
   }
   return rows;
 }
@@ -137,58 +155,75 @@ LatencyFit FitLatency(const std::vector<MeasuredLatency>& points) {
 std::string ExtraStagesFitTable(const Report& report) {
   std::string text;
   for (const FittedFormula& formula : kFormulas) {
-    const LatencyFit fit = FitLatency(PointsOf(report, formula.figure));
-    if (fit.points == 0) continue;
-    if (text.empty()) {
-      text = absl::StrFormat("%-18s", "latency, fitted");
-      for (const char* term : kTermNames) absl::StrAppendFormat(&text, " %9s", term);
-      absl::StrAppendFormat(&text, " %12s %8s %7s\n", "t/2^r, n=12", "R^2", "points");
+    for (const RulePoints& rule : PointsOf(report, formula.figure)) {
+      const LatencyFit fit = FitLatency(rule.points);
+      if (fit.points == 0) continue;
+      if (text.empty()) {
+        text = absl::StrFormat("%-24s", "latency, fitted");
+        for (const char* term : kTermNames) absl::StrAppendFormat(&text, " %9s", term);
+        absl::StrAppendFormat(&text, " %12s %8s %7s\n", "t/2^r, n=12", "R^2", "points");
+      }
+      absl::StrAppendFormat(&text, "%-24s", absl::StrCat(formula.name, " ", rule.Rule()));
+      for (const double term : fit.terms) absl::StrAppendFormat(&text, " %9.3f", term);
+      absl::StrAppendFormat(&text, " %12.3f %8.4f %7d\n", fit.OverStages(12), fit.r_squared,
+                            fit.points);
+      absl::StrAppendFormat(&text, "%-24s", "  published (priority)");
+      for (const double term : formula.published) absl::StrAppendFormat(&text, " %9.3f", term);
+      absl::StrAppendFormat(&text, " %12.3f\n", formula.published[3] + 12 * formula.published[4]);
     }
-    absl::StrAppendFormat(&text, "%-18s", formula.name);
-    for (const double term : fit.terms) absl::StrAppendFormat(&text, " %9.3f", term);
-    absl::StrAppendFormat(&text, " %12.3f %8.4f %7d\n", fit.OverStages(12), fit.r_squared,
-                          fit.points);
-    absl::StrAppendFormat(&text, "%-18s", "  published");
-    for (const double term : formula.published) absl::StrAppendFormat(&text, " %9.3f", term);
-    absl::StrAppendFormat(&text, " %12.3f\n", formula.published[3] + 12 * formula.published[4]);
   }
-  const std::vector<BestRow> best = BestOf(PointsOf(report, "mean_latency"));
+  std::string best;
+  for (const RulePoints& rule : PointsOf(report, "mean_latency")) {
+    for (const BestRow& row : BestOf(rule.points)) {
+      const char* end = row.first ? " (first)" : row.last ? " (last)" : "";
+      absl::StrAppendFormat(&best, "%-16s %6.0f %6.0f %14s %10.2f %14.2f\n", rule.Rule(), row.n,
+                            row.t, absl::StrFormat("%.0f%s", row.measured, end), row.latency,
+                            row.published);
+    }
+  }
   if (best.empty()) return text;
-  absl::StrAppendFormat(&text, "%s%6s %6s %14s %10s %14s\n", text.empty() ? "" : "\n", "n", "t",
-                        "best r", "L_avg", "r* (formula)");
-  for (const BestRow& row : best) {
-    absl::StrAppendFormat(&text, "%6.0f %6.0f %14s %10.2f %14.2f\n", row.n, row.t,
-                          absl::StrFormat("%.0f%s", row.measured, row.at_the_end ? " (last)" : ""),
-                          row.latency, row.published);
-  }
-  return text;
+  return absl::StrCat(text, text.empty() ? "" : "\n",
+                      absl::StrFormat("%-16s %6s %6s %14s %10s %14s\n", "order", "n", "t", "best r",
+                                      "L_avg", "r* (formula)"),
+                      best);
 }
 
 ExtraFitJson ExtraStagesFitJson(const Report& report) {
-  if (PointsOf(report, "mean_latency").empty()) return ExtraFitJson();
+  const std::vector<RulePoints> rules = PointsOf(report, "mean_latency");
+  if (rules.empty()) return ExtraFitJson();
   ExtraFitJson json{{"formulas", ExtraFitJson::array()}, {"best", ExtraFitJson::array()}};
   for (const FittedFormula& formula : kFormulas) {
-    const LatencyFit fit = FitLatency(PointsOf(report, formula.figure));
-    if (fit.points == 0) continue;
-    ExtraFitJson row{{"name", formula.name}, {"figure", formula.figure}};
-    for (size_t i = 0; i < kLatencyTerms; ++i) {
-      row["terms"][kTermNames[i]] = {{"fitted", RoundedNumber(fit.terms[i])},
-                                     {"published", formula.published[i]}};
+    for (const RulePoints& rule : PointsOf(report, formula.figure)) {
+      const LatencyFit fit = FitLatency(rule.points);
+      if (fit.points == 0) continue;
+      ExtraFitJson row{{"name", formula.name},
+                       {"figure", formula.figure},
+                       {"order", rule.order},
+                       {"renaming", rule.renaming}};
+      for (size_t i = 0; i < kLatencyTerms; ++i) {
+        row["terms"][kTermNames[i]] = {{"fitted", RoundedNumber(fit.terms[i])},
+                                       {"published", formula.published[i]}};
+      }
+      row["t_over_stages_at_12"] = {
+          {"fitted", RoundedNumber(fit.OverStages(12))},
+          {"published", RoundedNumber(formula.published[3] + 12 * formula.published[4])}};
+      row["r_squared"] = RoundedNumber(fit.r_squared);
+      row["points"] = fit.points;
+      json["formulas"].push_back(row);
     }
-    row["t_over_stages_at_12"] = {
-        {"fitted", RoundedNumber(fit.OverStages(12))},
-        {"published", RoundedNumber(formula.published[3] + 12 * formula.published[4])}};
-    row["r_squared"] = RoundedNumber(fit.r_squared);
-    row["points"] = fit.points;
-    json["formulas"].push_back(row);
   }
-  for (const BestRow& row : BestOf(PointsOf(report, "mean_latency"))) {
-    json["best"].push_back({{"n", row.n},
-                            {"t", row.t},
-                            {"r", row.measured},
-                            {"is_last_of_sweep", row.at_the_end},
-                            {"mean_latency", RoundedNumber(row.latency)},
-                            {"formula", RoundedNumber(row.published)}});
+  for (const RulePoints& rule : rules) {
+    for (const BestRow& row : BestOf(rule.points)) {
+      json["best"].push_back({{"order", rule.order},
+                              {"renaming", rule.renaming},
+                              {"n", row.n},
+                              {"t", row.t},
+                              {"r", row.measured},
+                              {"is_first_of_sweep", row.first},
+                              {"is_last_of_sweep", row.last},
+                              {"mean_latency", RoundedNumber(row.latency)},
+                              {"formula", RoundedNumber(row.published)}});
+    }
   }
   return json;
 }

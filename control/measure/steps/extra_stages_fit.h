@@ -33,7 +33,8 @@ struct LatencyFit {
 LatencyFit FitLatency(const std::vector<MeasuredLatency>& points);
 
 // Both fits over the points with random permutations and t > 1, and the r with the least mean
-// latency of each n and t. Empty if the points of extra_stages do not determine the fits.
+// latency of each n and t, for each `order` and `renaming` by itself. Empty if the points of
+// extra_stages do not determine the fits.
 std::string ExtraStagesFitTable(const Report& report);
 nlohmann::ordered_json ExtraStagesFitJson(const Report& report);
 

@@ -54,8 +54,7 @@ std::string StepTable(const Report& report) {
     for (const Measurement* m : measured) {
       absl::StrAppendFormat(&text, "\n%-*s", width, m->point.ToString());
       for (const StepFigure& figure : program.figures) {
-        std::vector<double> values = m->Values(figure.name);
-        std::erase_if(values, [](double value) { return std::isnan(value); });
+        const std::vector<double> values = m->Measured(figure.name);
         std::string cell = "-";
         if (!values.empty()) {
           cell = absl::StrFormat("%.5g (%.5g)", EstimateMean(values).mean,

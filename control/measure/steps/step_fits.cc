@@ -2,7 +2,6 @@
 #include "control/measure/steps/step_fits.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,14 +23,14 @@ struct SizedMeans {
 std::vector<SizedMeans> CurvesWith(const Report& report, const std::string& figure) {
   std::vector<SizedMeans> curves;
   for (const Measurement& m : report.series) {
-    const double mean = m.Over(figure).mean;
-    if (std::isnan(mean)) continue;
+    const std::vector<double> values = m.Measured(figure);
+    if (values.empty()) continue;
     auto at = std::find_if(curves.begin(), curves.end(), [&](const SizedMeans& known) {
       return known.point.Curve() == m.point.Curve();
     });
     if (at == curves.end()) at = curves.insert(at, SizedMeans{m.point, {}, {}});
     at->d.push_back(m.point.d());
-    at->means.push_back(mean);
+    at->means.push_back(EstimateMean(values).mean);
   }
   return curves;
 }

@@ -30,7 +30,8 @@ absl::Status InWordsOfTheFile(const absl::Status& status) {
 
 std::string ToString(const StepValue& value) {
   if (const auto* word = std::get_if<std::string>(&value)) return *word;
-  return absl::StrCat(std::get<double>(value));
+  // Values that are numbers are whole. StrCat of a double keeps six digits.
+  return absl::StrCat(static_cast<int64_t>(std::get<double>(value)));
 }
 
 const StepValue* StepPoint::Find(const std::string& key) const {

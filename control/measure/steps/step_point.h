@@ -15,7 +15,7 @@
 
 namespace bfly::control {
 
-// The value of a key: a number, or a word as in the file ("random", "multibutterfly").
+// The value of a key: a whole number, or a word as in the file ("random", "multibutterfly").
 using StepValue = std::variant<double, std::string>;
 std::string ToString(const StepValue& value);
 

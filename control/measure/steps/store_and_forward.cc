@@ -86,9 +86,10 @@ absl::Status CheckForward(const StepPoint& point) {
   return absl::Status(status.code(), text);
 }
 
-// On butterflies 2^(d/2) packets of h each meet in the middle at a switch with 2m links into it.
+// On butterflies h 2^(d/2) packets meet in the middle at a switch with 2m links into it, each of
+// which carries one packet a step.
 double LeastSteps(const StepPoint& point, double m) {
-  return point.d - 1 + std::max(1.0, point.number("h") * std::exp2(point.d / 2 - 1) / m);
+  return point.d - 1 + std::max(1.0, std::ceil(point.number("h") * std::exp2(point.d / 2 - 1) / m));
 }
 
 Claim AboutNetworks(Claim claim, const std::string& points,
@@ -132,7 +133,7 @@ std::vector<Claim> ForwardClaims() {
       InTheMean(
           AboutNetworks({.id = "forward_structured",
                          .statement = "on transpose and bit reversal the last packet takes "
-                                      "at most the d-1+h 2^(d/2-2) steps that the "
+                                      "at most the d-1+ceil(h 2^(d/2-2)) steps that the "
                                       "2-dilated butterfly needs at least",
                          .source = compared,
                          .relation = Relation::kAtMost,
@@ -147,7 +148,7 @@ std::vector<Claim> ForwardClaims() {
           AboutNetworks(
               {.id = "forward_root_n",
                .statement = "on transpose and bit reversal butterflies with m links a "
-                            "direction need d-1+h 2^(d/2-1)/m steps or more",
+                            "direction need d-1+ceil(h 2^(d/2-1)/m) steps or more",
                .source = absl::StrCat(kLeighton,
                                       "; derived: h 2^(d/2) packets meet at a switch "
                                       "with 2m links into it"),

@@ -71,7 +71,7 @@ double WavePhases(int d, uint32_t waves, double beta) {
   if (beta <= 1) return std::numeric_limits<double>::infinity();
   const double levels = (d - 1) * std::log2(std::sqrt(beta));
   const double packets = d - std::log2(waves);
-  return std::ceil((levels + packets) / -std::log2(WaveDelta(beta)));
+  return std::floor((levels + packets) / -std::log2(WaveDelta(beta))) + 1;
 }
 
 double GrantedExpansion(int c, uint32_t waves) {

@@ -26,6 +26,18 @@ Claim AboutFaults(Claim claim, const std::string& faults, const std::string& net
   return claim;
 }
 
+// Reads the mean of a fraction. At rate 0 nothing is random, and SeedsAt may leave a single seed.
+Claim InTheMeanOfFaults(Claim claim, const std::string& figure) {
+  claim = InTheMeanOfFractions(std::move(claim), figure);
+  claim.measured = [mean = claim.measured](const Measurement& m) {
+    const SurvivalPoint& point = m.point;
+    Reading reading = mean(m);
+    const bool is_exact = point.rate == 0 && reading.trials > 0;
+    return is_exact ? Exactly(reading.value, reading.trials) : reading;
+  };
+  return claim;
+}
+
 bool IsPlainOrDilated(const SurvivalPoint& point) {
   return point.network == NetworkKind::kButterfly ||
          point.network == NetworkKind::kRandomlyWiredButterfly ||
@@ -51,7 +63,7 @@ double LeftByAdversary(const SurvivalPoint& point) {
 
 std::vector<Claim> MakeSurvivalClaims() {
   return {
-      InTheMeanOfFractions(
+      InTheMeanOfFaults(
           AboutFaults({.id = "node_survival",
                        .statement = "a pair with one path survives faults of nodes with "
                                     "probability (1-f)^(d+1)",
@@ -59,7 +71,7 @@ std::vector<Claim> MakeSurvivalClaims() {
                        .theory = NodeSurvival},
                       "nodes", "butterflies and dilated butterflies", IsPlainOrDilated),
           "survival"),
-      InTheMeanOfFractions(
+      InTheMeanOfFaults(
           AboutFaults({.id = "link_survival",
                        .statement = "a pair with one path, of m parallel links a hop, "
                                     "survives faults of links with probability (1-f^m)^d",
@@ -67,7 +79,7 @@ std::vector<Claim> MakeSurvivalClaims() {
                        .theory = LinkSurvival},
                       "links", "butterflies and dilated butterflies", IsPlainOrDilated),
           "survival"),
-      InTheMeanOfFractions(
+      InTheMeanOfFaults(
           AboutFaults({.id = "two_path_survival",
                        .statement = "one of the two paths of a request on BB_n survives "
                                     "faults of links with probability 1-(1-(1-f)^(2d))^2",
@@ -78,7 +90,7 @@ std::vector<Claim> MakeSurvivalClaims() {
                         return point.network == NetworkKind::kTwoFoldButterfly;
                       }),
           "two_path_survival"),
-      InTheMeanOfFractions(
+      InTheMeanOfFaults(
           AboutFaults(
               {.id = "survival_ceiling",
                .statement = "on no network a pair survives faults of nodes with a "

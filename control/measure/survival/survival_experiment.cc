@@ -51,7 +51,9 @@ FigureCurve& CurveOf(FigurePanel& panel, const std::string& label) {
 
 std::string LabelOf(const SurvivalJson& point) {
   std::string label = absl::StrReplaceAll(point.at("network").get<std::string>(), {{"_", " "}});
-  if (point.contains("rate")) absl::StrAppend(&label, ", f = ", point.at("rate").get<double>());
+  if (point.contains("rate")) {
+    absl::StrAppend(&label, ", f = ", RateText(point.at("rate").get<double>()));
+  }
   if (point.contains("count")) absl::StrAppend(&label, ", k = ", point.at("count").get<int>());
   return label;
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/measure/survival/survival_point.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "control/measure/core/given_keys.h"
 #include "control/measure/core/sweep.h"
 #include "control/topology_file/planned_faults.h"
 #include "control/topology_file/to_fabric_config.h"
@@ -10,7 +15,12 @@
 namespace bfly::control {
 namespace {
 
+constexpr char kAdversary[] = "adversary";
+
 bool IsRandom(const std::string& faults) { return faults == "links" || faults == "nodes"; }
+bool HasMultiplicity(NetworkKind kind) {
+  return kind == NetworkKind::kDilatedButterfly || kind == NetworkKind::kMultibutterfly;
+}
 
 NetworkSpec SpecOf(const SurvivalPoint& point) {
   return {.kind = point.network, .rows = point.rows(), .multiplicity = point.multiplicity};
@@ -20,6 +30,22 @@ bool Lists(const v1::Faults& list) {
   return list.links_size() > 0 || list.nodes_size() > 0 || list.random().links() > 0 ||
          list.random().nodes() > 0 || list.adversarial().links() > 0 ||
          list.adversarial().nodes() > 0;
+}
+
+absl::Status CheckSurvivalSettings(const v1::SurvivalExperiment& experiment,
+                                   const std::vector<SurvivalPoint>& points) {
+  const auto any = [&](const auto& has) { return std::any_of(points.begin(), points.end(), has); };
+  for (const PointKey& key :
+       {PointKey{"rate", any([](const SurvivalPoint& x) { return IsRandom(x.faults); }),
+                 "faults: links and nodes"},
+        PointKey{"count", any([](const SurvivalPoint& x) { return x.faults == kAdversary; }),
+                 "faults: adversary"},
+        PointKey{"multiplicity",
+                 any([](const SurvivalPoint& x) { return HasMultiplicity(x.network); }),
+                 "network: dilated_butterfly and multibutterfly"}}) {
+    if (absl::Status status = CheckIsOfAPoint(experiment, key); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 // What cannot be down on the network of the point.
@@ -39,6 +65,13 @@ absl::Status CheckPoint(const SurvivalPoint& point, const v1::Faults& list) {
 
 }  // namespace
 
+std::string RateText(double rate) {
+  std::array<char, 32> text{};  // a double takes 24 characters at most
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), rate, std::chars_format::general);
+  return {text.data(), written.ptr};
+}
+
 bool SurvivalPoint::has_single_paths() const {
   switch (network) {
     case NetworkKind::kButterfly:
@@ -55,8 +88,8 @@ bool SurvivalPoint::has_single_paths() const {
 std::string SurvivalPoint::Curve() const {
   std::string text = absl::StrCat(faults, " ", KindName(network));
   if (multiplicity > 1) absl::StrAppend(&text, " multiplicity=", multiplicity);
-  if (IsRandom(faults)) absl::StrAppend(&text, " rate=", rate);
-  if (faults == "adversary") absl::StrAppend(&text, " count=", count);
+  if (IsRandom(faults)) absl::StrAppend(&text, " rate=", RateText(rate));
+  if (faults == kAdversary) absl::StrAppend(&text, " count=", count);
   return text;
 }
 
@@ -67,13 +100,13 @@ nlohmann::ordered_json SurvivalPoint::ToJson() const {
       {"faults", faults}, {"network", KindName(network)}, {"d", d}, {"rows", rows()}};
   if (multiplicity > 1) json["multiplicity"] = multiplicity;
   if (IsRandom(faults)) json["rate"] = rate;
-  if (faults == "adversary") json["count"] = count;
+  if (faults == kAdversary) json["count"] = count;
   return json;
 }
 
 std::string SurvivalPoint::ToCsv() const {
-  return absl::StrCat(faults, ",", KindName(network), ",", d, ",", multiplicity, ",", rate, ",",
-                      count);
+  return absl::StrCat(faults, ",", KindName(network), ",", d, ",", multiplicity, ",",
+                      RateText(rate), ",", count);
 }
 
 absl::StatusOr<std::vector<SurvivalPoint>> SurvivalPointsOf(
@@ -101,15 +134,14 @@ absl::StatusOr<std::vector<SurvivalPoint>> SurvivalPointsOf(
     return std::vector<double>(experiment.rate().begin(), experiment.rate().end());
   };
   const auto counts = [&](const SurvivalPoint& x) {
-    if (x.faults != "adversary") return std::vector<uint32_t>{0};
+    if (x.faults != kAdversary) return std::vector<uint32_t>{0};
     return std::vector<uint32_t>(experiment.count().begin(), experiment.count().end());
   };
   Sweep(points, kinds, [&](SurvivalPoint& x, NetworkKind kind) {
     x.network = kind;
-    if (kind == NetworkKind::kDilatedButterfly || kind == NetworkKind::kMultibutterfly) {
-      x.multiplicity = static_cast<int>(experiment.multiplicity());
-    }
+    if (HasMultiplicity(kind)) x.multiplicity = static_cast<int>(experiment.multiplicity());
   });
+  if (absl::Status status = CheckSurvivalSettings(experiment, points); !status.ok()) return status;
   Sweep(points, rates, [](SurvivalPoint& x, double rate) { x.rate = rate; });
   Sweep(points, counts, [](SurvivalPoint& x, uint32_t count) { x.count = count; });
   Sweep(points, experiment.d(), [](SurvivalPoint& x, uint32_t d) { x.d = static_cast<int>(d); });

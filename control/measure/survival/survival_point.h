@@ -32,6 +32,9 @@ struct SurvivalPoint {
   std::string ToCsv() const;  // "faults,network,d,multiplicity,rate,count"
 };
 
+// The shortest text from which the rate can be read again: "0.02".
+std::string RateText(double rate);
+
 // Returns all points, in the order faults, network, rate, count, d. InvalidArgument names the key
 // of an impossible value.
 absl::StatusOr<std::vector<SurvivalPoint>> SurvivalPointsOf(
