@@ -59,13 +59,16 @@ void AddMove(CLI::App& circuit, Invocation& invocation) {
   for (const Protocol* protocol : AllProtocols()) {
     if (protocol->make_chooser != nullptr) protocols.push_back(protocol->name);
   }
-  verb->add_option("--protocol", options->protocol,
-                   "Protocol that chooses the path [the one that setup has]: " +
-                       absl::StrJoin(protocols, ", "))
-      ->check(CLI::IsMember(protocols))
-      ->excludes(rows)
-      ->excludes(ports);
-  verb->add_option("--seed", options->seed, "Seed of the protocol")->capture_default_str();
+  CLI::Option* protocol =
+      verb->add_option("--protocol", options->protocol,
+                       "Protocol that chooses the path [the one that setup has]: " +
+                           absl::StrJoin(protocols, ", "))
+          ->check(CLI::IsMember(protocols))
+          ->excludes(rows)
+          ->excludes(ports);
+  verb->add_option("--seed", options->seed, "Seed of the protocol")
+      ->needs(protocol)
+      ->capture_default_str();
   verb->add_option("--avoid", options->avoid, kAvoidHelp)->type_name("LINK");
   verb->add_option("--idempotency-key", options->key,
                    "The same key with the same request moves nothing again")

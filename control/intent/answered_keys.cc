@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "control/intent/in_band_outcome.h"
 
 namespace bfly::control {
@@ -12,21 +13,57 @@ constexpr size_t kMaxKeys = 1 << 16;
 // The bytes that the requests and the answers of all keys may take together.
 constexpr size_t kMaxKeyMemory = 64 << 20;
 
+// An error is an object on the heap with a text, and with details that have a name, a text and a
+// node of their own.
+constexpr size_t kErrorBytes = 256;
+
+// The functions HeapOf return the bytes on the heap that belong to a value.
+template <class T>
+size_t HeapOf(const std::vector<T>& list) {
+  return list.capacity() * sizeof(T);
+}
+
+size_t HeapOf(const StandingCircuit& circuit) { return HeapOf(circuit.broken); }
+
+size_t HeapOf(const Outcome& outcome) {
+  if (outcome.ok()) return HeapOf(*outcome);
+  size_t bytes = kErrorBytes + outcome.status().message().size();
+  outcome.status().ForEachPayload(
+      [&](absl::string_view, const absl::Cord& payload) { bytes += payload.size(); });
+  return bytes;
+}
+
+size_t HeapOf(const RouteResult& route) {
+  size_t bytes = HeapOf(route.stage_congestion) + HeapOf(route.stage_load) + HeapOf(route.paths) +
+                 HeapOf(route.left_per_round) + HeapOf(route.requests_left) +
+                 HeapOf(route.inputs_left) + HeapOf(route.rounds_asked) + HeapOf(route.buddies) +
+                 HeapOf(route.candidates);
+  for (const auto& load : route.stage_load) bytes += HeapOf(load);
+  return bytes;
+}
+
+template <class T>
+size_t HeapOfEach(const std::vector<T>& list) {
+  size_t bytes = HeapOf(list);
+  for (const T& one : list) bytes += HeapOf(one);
+  return bytes;
+}
+
+struct HeapOfAnswer {
+  size_t operator()(const StandingCircuit& circuit) const { return HeapOf(circuit); }
+  size_t operator()(const std::vector<Outcome>& outcomes) const { return HeapOfEach(outcomes); }
+  size_t operator()(const RouteResult& route) const { return HeapOf(route); }
+  size_t operator()(const ReadBatchOutcome& batch) const {
+    return HeapOf(batch.routed.route) + HeapOf(batch.circuits);
+  }
+  size_t operator()(const SingleReadsOutcome& reads) const { return HeapOfEach(reads.reads); }
+  size_t operator()(const std::shared_ptr<const InBandOutcome>& in_band) const {
+    return sizeof(InBandOutcome) + HeapOf(in_band->route) + HeapOfEach(in_band->circuits);
+  }
+};
+
 size_t BytesOf(const AnsweredKeys::Answer& answer) {
-  const auto of_route = [](const RouteResult& route) {
-    return sizeof(route) + route.paths.size() * sizeof(CircuitPath) +
-           route.buddies.size() * sizeof(route.buddies[0]) + route.candidates.size() * sizeof(Tag);
-  };
-  if (const auto* outcomes = std::get_if<std::vector<Outcome>>(&answer)) {
-    return outcomes->size() * sizeof(Outcome);
-  }
-  if (const auto* route = std::get_if<RouteResult>(&answer)) return of_route(*route);
-  if (const auto* read = std::get_if<DataServerResult>(&answer)) return of_route(read->route);
-  if (const auto* in_band = std::get_if<std::shared_ptr<const InBandOutcome>>(&answer)) {
-    return sizeof(InBandOutcome) + of_route((*in_band)->route) +
-           (*in_band)->circuits.size() * sizeof(StandingCircuit);
-  }
-  return sizeof(StandingCircuit);
+  return sizeof(answer) + std::visit(HeapOfAnswer(), answer);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "control/intent/idempotency.h"
 #include "control/intent/order.h"
-#include "control/protocols/data_server.h"
+#include "control/intent/read_order.h"
 
 namespace bfly::control {
 
@@ -19,9 +19,10 @@ struct InBandOutcome;
 
 class AnsweredKeys {
  public:
-  // The answer of one order, of a batch of orders, of a batch protocol, or of the stage workers.
-  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, DataServerResult,
-                              std::shared_ptr<const InBandOutcome>>;
+  // The answer of one order, of a batch of orders, of a batch protocol, of a batch of reads, or of
+  // the stage workers.
+  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, ReadBatchOutcome,
+                              SingleReadsOutcome, std::shared_ptr<const InBandOutcome>>;
 
   AnsweredKeys();
 

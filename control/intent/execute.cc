@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/intent/execute.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -26,7 +27,7 @@ struct OnState {
     const Forbidden forbidden(state.links(), order.avoid);
     const auto path = state.planner().ChoosePath(order, forbidden.faults());
     if (!path.ok()) {
-      if (absl::IsResourceExhausted(path.status())) state.Count({.asked = 1, .blocked = 1});
+      state.CountRefusal(path.status());
       return path.status();
     }
     return state.Put(*path, std::nullopt, forbidden.faults());
@@ -125,19 +126,25 @@ absl::StatusOr<std::vector<Outcome>> ExecuteAll(FabricState& state,
   return stop;
 }
 
-// Puts up all `paths` or none. With `objects` they are reads. An error stands under "field[i]".
-absl::Status PutAll(FabricState& state, const std::vector<CircuitPath>& paths,
-                    const std::vector<uint64_t>* objects, const FaultSet& faults,
-                    absl::string_view field, const Interrupt& interrupt) {
+// Puts circuits over all `paths` and returns their ids. With `objects` they are reads. After an
+// error, which stands under "field[i]", some of them may have been put up.
+absl::StatusOr<std::vector<uint64_t>> PutAll(FabricState& state,
+                                             const std::vector<CircuitPath>& paths,
+                                             const std::vector<uint64_t>* objects,
+                                             const FaultSet& faults, absl::string_view field,
+                                             const Interrupt& interrupt) {
+  std::vector<uint64_t> ids;
+  ids.reserve(paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
     std::optional<uint64_t> object;
     if (objects != nullptr) object = (*objects)[i];
-    const absl::Status put = state.Put(paths[i], object, faults).status();
-    if (!put.ok()) return WithPrefix(put, absl::StrCat(field, "[", i, "]"));
+    const auto put = state.Put(paths[i], object, faults);
+    if (!put.ok()) return WithPrefix(put.status(), absl::StrCat(field, "[", i, "]"));
+    ids.push_back(put->id);
     if (i % kBetweenLooks != 0 && i + 1 != paths.size()) continue;
     if (absl::Status status = Look(interrupt); !status.ok()) return status;
   }
-  return absl::OkStatus();
+  return ids;
 }
 
 absl::StatusOr<RouteResult> ExecuteNew(FabricState& state, const PermutationOrder& order,
@@ -145,7 +152,10 @@ absl::StatusOr<RouteResult> ExecuteNew(FabricState& state, const PermutationOrde
   if (absl::Status status = state.links().CheckAvoid(order.avoid); !status.ok()) return status;
   const Forbidden forbidden(state.links(), order.avoid);
   auto routed = state.planner().ChoosePaths(order, forbidden.faults(), interrupt);
-  if (!routed.ok()) return routed;
+  if (!routed.ok()) {
+    state.CountRefusal(routed.status());
+    return routed;
+  }
   const size_t mark = state.change().size();
   if (order.replace) {
     for (const StandingCircuit& circuit : state.standing().HoldersOf(order.requests)) {
@@ -153,24 +163,32 @@ absl::StatusOr<RouteResult> ExecuteNew(FabricState& state, const PermutationOrde
     }
   }
   const absl::Status status =
-      PutAll(state, routed->paths, nullptr, forbidden.faults(), "paths", interrupt);
-  if (status.ok()) return routed;
+      PutAll(state, routed->paths, nullptr, forbidden.faults(), "paths", interrupt).status();
+  if (status.ok()) {
+    // Requests without a path were lost by the protocol.
+    state.Count({.asked = order.requests.size() - routed->paths.size(),
+                 .blocked = routed->lost_to_full_links});
+    return routed;
+  }
   state.RollBackTo(mark);
   return status;
 }
 
-absl::StatusOr<DataServerResult> ExecuteNew(FabricState& state, const ReadBatchOrder& order,
+absl::StatusOr<ReadBatchOutcome> ExecuteNew(FabricState& state, const ReadBatchOrder& order,
                                             const Interrupt& interrupt) {
   if (absl::Status status = state.links().CheckAvoid(order.avoid); !status.ok()) return status;
   const Forbidden forbidden(state.links(), order.avoid);
   auto routed = state.planner().ChooseReads(order, forbidden.faults());
-  if (!routed.ok()) return routed;
+  if (!routed.ok()) return routed.status();
   const size_t mark = state.change().size();
-  const absl::Status status =
+  auto circuits =
       PutAll(state, routed->route.paths, &order.objects, forbidden.faults(), "users", interrupt);
-  if (status.ok()) return routed;
+  if (circuits.ok()) {
+    return ReadBatchOutcome{*std::move(routed), *std::move(circuits),
+                            state.data_server().CopiesOf(order)};
+  }
   state.RollBackTo(mark);
-  return status;
+  return circuits.status();
 }
 
 }  // namespace
@@ -197,18 +215,28 @@ absl::StatusOr<RouteResult> Execute(FabricState& state, const PermutationOrder& 
       [&] { return ExecuteNew(state, order, interrupt); });
 }
 
-absl::StatusOr<DataServerResult> Execute(FabricState& state, const ReadBatchOrder& order,
+absl::StatusOr<ReadBatchOutcome> Execute(FabricState& state, const ReadBatchOrder& order,
                                          const std::string& key, const Interrupt& interrupt) {
-  return ByKey<DataServerResult>(
+  return ByKey<ReadBatchOutcome>(
       state, key, [&] { return TextOf(order); },
       [&] { return ExecuteNew(state, order, interrupt); });
 }
 
-absl::Status Execute(FabricState& state, const PlaceOrder& order) {
-  auto placed = state.data_server().WithPlaced(order);
-  if (!placed.ok()) return placed.status();
-  state.Place(*std::move(placed), order);
-  return absl::OkStatus();
+absl::StatusOr<SingleReadsOutcome> ExecuteReads(FabricState& state, const std::vector<Order>& reads,
+                                                const std::string& key,
+                                                const Interrupt& interrupt) {
+  const auto execute = [&]() -> absl::StatusOr<SingleReadsOutcome> {
+    auto outcomes = ExecuteAll(state, reads, /*all_or_nothing=*/false, interrupt);
+    if (!outcomes.ok()) return outcomes.status();
+    const std::vector<uint32_t>& readers = state.circuit_set().readers();
+    return SingleReadsOutcome{*std::move(outcomes), state.load().Congestion(),
+                              *std::max_element(readers.begin(), readers.end())};
+  };
+  // An empty batch of another kind must have another text.
+  return ByKey<SingleReadsOutcome>(
+      state, key, [&] { return absl::StrCat("reads ", TextOf(reads)); }, execute);
 }
+
+absl::Status Execute(FabricState& state, PlaceOrder order) { return state.Place(std::move(order)); }
 
 }  // namespace bfly::control

@@ -30,9 +30,13 @@ absl::StatusOr<RouteResult> Execute(FabricState& state, const PermutationOrder& 
 // These orders are for the data server. FAILED_PRECONDITION: the network is not an RB_n. An order
 // places all objects or none, and a batch of reads sets up all or none. Errors name "objects[i]"
 // and "users[i]".
-absl::Status Execute(FabricState& state, const PlaceOrder& order);
-absl::StatusOr<DataServerResult> Execute(FabricState& state, const ReadBatchOrder& order,
+absl::Status Execute(FabricState& state, PlaceOrder order);
+absl::StatusOr<ReadBatchOutcome> Execute(FabricState& state, const ReadBatchOrder& order,
                                          const std::string& key = "",
                                          const Interrupt& interrupt = {});
+// Executes reads as ExecuteBatch does without `all_or_nothing`.
+absl::StatusOr<SingleReadsOutcome> ExecuteReads(FabricState& state, const std::vector<Order>& reads,
+                                                const std::string& key,
+                                                const Interrupt& interrupt = {});
 
 }  // namespace bfly::control

@@ -26,7 +26,7 @@ void FabricState::Apply(const IntentEdit& edit) {
       objects_.NoteTakenDown(of_circuit->circuit);
     }
   } else if (const auto* placement = std::get_if<PlaceEdit>(&edit)) {
-    objects_.SetDirectory(placement->after);
+    objects_.Redo(*placement);
   }
 }
 
@@ -34,7 +34,7 @@ void FabricState::Undo(const IntentEdit& edit) {
   if (const auto* of_circuit = std::get_if<CircuitEdit>(&edit)) {
     Apply(CircuitEdit{of_circuit->circuit, !of_circuit->stands});
   } else if (const auto* placement = std::get_if<PlaceEdit>(&edit)) {
-    objects_.SetDirectory(placement->before);
+    objects_.Undo(*placement);
   }
 }
 
@@ -71,10 +71,10 @@ StandingCircuit FabricState::Release(Row input) {
   return circuit;
 }
 
-void FabricState::Place(Objects::Directory objects, const PlaceOrder& order) {
-  const PlaceEdit edit{objects_.directory(), std::move(objects), order.record, order.replace};
-  Apply(edit);
-  change_.Add(edit);
+absl::Status FabricState::Place(PlaceOrder order) {
+  absl::StatusOr<PlaceEdit> edit = objects_.Place(std::move(order));
+  if (edit.ok()) change_.Add(*std::move(edit));
+  return edit.status();
 }
 
 void FabricState::Remember(const std::string& key, std::string request,
@@ -86,6 +86,11 @@ void FabricState::Remember(const std::string& key, std::string request,
 void FabricState::Count(const Blocking& requests) {
   now_.asked += requests.asked;
   now_.blocked += requests.blocked;
+}
+
+void FabricState::CountRefusal(const absl::Status& refused) {
+  const bool full = absl::IsResourceExhausted(refused);
+  if (full || absl::IsUnavailable(refused)) Count({.asked = 1, .blocked = full ? 1u : 0u});
 }
 
 CircuitChange FabricState::NowAt(const std::vector<Row>& inputs) const {

@@ -53,7 +53,7 @@ class FabricState {
   const CircuitSet& circuit_set() const { return circuits_.set(); }
   // Returns the inputs of the circuits that cross a link that is down.
   const std::set<Row>& broken() const { return circuits_.broken(); }
-  const ObjectDirectory& objects() const { return *objects_.directory(); }
+  const ObjectDirectory& objects() const { return objects_.directory(); }
   const FaultSet& faults() const { return links_.faults(); }
   const LinkCapacity& capacity() const { return links_.capacity(); }
   const Blocking& blocking() const { return blocking_; }
@@ -69,10 +69,12 @@ class FabricState {
                                         uint64_t id);
   // Releases the circuit at `input`, which must stand.
   StandingCircuit Release(Row input);
-  void Place(Objects::Directory objects, const PlaceOrder& order);
+  absl::Status Place(PlaceOrder order);
   void Remember(const std::string& key, std::string request, AnsweredKeys::Answer answer);
   // Counts requests that the data plane carried out by itself, or refused.
   void Count(const Blocking& requests);
+  // Counts a request that a protocol refused, if a link is the reason: one that is full or down.
+  void CountRefusal(const absl::Status& refused);
 
   const IntentChange& change() const { return change_; }
   CircuitChange changed_circuits() const { return NowAt(change_.inputs()); }

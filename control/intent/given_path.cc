@@ -54,17 +54,4 @@ absl::StatusOr<CircuitPath> GivenPath(const Network& network, Row input, Row out
   return CircuitPath{input, output, *tag, PathChoice::kGiven};
 }
 
-CircuitPath PathAmongPorts(const LinkLoad& load, const LinkCapacity& capacity,
-                           const FaultSet& faults, Row input, Row output) {
-  const Network& network = load.network();
-  FaultSet closed = faults;
-  const auto chooser = MakeChooser("minimum", network, {.faults = &closed}).value();
-  for (;;) {
-    const CircuitPath path = chooser->Choose(load, input, output);
-    const auto full = FirstFullLink(capacity, load, network, input, path.tag);
-    if (!full.has_value() || closed.blocks(*full)) return path;
-    closed.Avoid(network.link_at(*full));
-  }
-}
-
 }  // namespace bfly::control

@@ -32,9 +32,10 @@ struct CircuitEdit {
   bool stands;  // it is put up; otherwise taken down
 };
 struct PlaceEdit {
-  std::shared_ptr<const ObjectDirectory> before, after;
   std::string record;
   bool replaces;
+  std::vector<Placement> objects = {};                       // unless it replaces
+  std::shared_ptr<ObjectDirectory> before = {}, after = {};  // if it replaces
 };
 // The answer of a key is kept.
 struct KeyEdit {};

@@ -32,7 +32,7 @@ absl::Status WithIndex(const absl::Status& status, size_t i) {
 Objects::Objects(const Network& network, const Circuits& circuits)
     : network_(network),
       circuits_(circuits),
-      directory_(std::make_shared<const ObjectDirectory>(network.rows())) {}
+      directory_(std::make_shared<ObjectDirectory>(network.rows())) {}
 
 void Objects::NotePutUp(const StandingCircuit& circuit) {
   if (!circuit.object.has_value() || *circuit.object == kUnknownObject) return;
@@ -50,16 +50,41 @@ absl::Status Objects::CheckDataServer() const {
                                                     "; this one is a ", KindName(network_.kind())));
 }
 
-absl::StatusOr<Objects::Directory> Objects::WithPlaced(const PlaceOrder& order) const {
+absl::StatusOr<PlaceEdit> Objects::Place(PlaceOrder order) {
   if (absl::Status status = CheckDataServer(); !status.ok()) return status;
   if (order.replace && !reader_of_.empty()) {
     return ErrorAtField(absl::StatusCode::kFailedPrecondition, "replace",
                         absl::StrCat(reader_of_.size(), " objects are read; release them first"));
   }
-  auto placed = order.replace ? std::make_shared<ObjectDirectory>(network_.rows())
-                              : std::make_shared<ObjectDirectory>(*directory_);
-  if (absl::Status status = placed->Place(order.objects, order.room); !status.ok()) return status;
-  return placed;
+  PlaceEdit edit{.record = std::move(order.record), .replaces = order.replace};
+  const auto directory =
+      order.replace ? std::make_shared<ObjectDirectory>(network_.rows()) : directory_;
+  absl::Status placed = directory->Place(order.objects, order.room);
+  if (!placed.ok()) return placed;
+  if (order.replace) {
+    edit.before = directory_;
+    edit.after = directory;
+    directory_ = directory;
+  } else {
+    edit.objects = std::move(order.objects);
+  }
+  return edit;
+}
+
+void Objects::Undo(const PlaceEdit& edit) {
+  if (edit.replaces) {
+    directory_ = edit.before;
+  } else {
+    directory_->Remove(edit.objects);
+  }
+}
+
+void Objects::Redo(const PlaceEdit& edit) {
+  if (edit.replaces) {
+    directory_ = edit.after;
+  } else {
+    directory_->Place(edit.objects, /*room=*/0).IgnoreError();  // they had room
+  }
 }
 
 absl::Status Objects::CheckRead(Row user, uint64_t object) const {
@@ -117,6 +142,11 @@ absl::Status Objects::CheckReads(const ReadBatchOrder& order) const {
                         "is for a choice between two copies; these objects have one");
   }
   return absl::OkStatus();
+}
+
+uint32_t Objects::CopiesOf(const ReadBatchOrder& order) const {
+  if (order.objects.empty()) return 0;
+  return static_cast<uint32_t>(directory_->Find(order.objects[0])->copies);
 }
 
 absl::Status Objects::CheckStopReading(Row user) const {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/intent/circuits.h"
+#include "control/intent/intent_change.h"
 #include "control/intent/order.h"
 #include "control/intent/read_order.h"
 #include "control/protocols/object_directory.h"
@@ -23,16 +24,15 @@ absl::Status WithIndex(const absl::Status& status, size_t i);
 
 class Objects {
  public:
-  using Directory = std::shared_ptr<const ObjectDirectory>;
-
   // Both must outlive the object.
   Objects(const Network& network, const Circuits& circuits);
 
-  const Directory& directory() const { return directory_; }
-  void SetDirectory(Directory directory) { directory_ = std::move(directory); }
-  // Returns the directory as it is after the order, which places all objects or none. Errors name
-  // "objects[i]" and "replace".
-  absl::StatusOr<Directory> WithPlaced(const PlaceOrder& order) const;
+  const ObjectDirectory& directory() const { return *directory_; }
+  // Places all objects or none. Errors name "objects[i]" and "replace".
+  absl::StatusOr<PlaceEdit> Place(PlaceOrder order);
+  // Undoes a placement that Place did, or does it again. The placements after it must be undone.
+  void Undo(const PlaceEdit& edit);
+  void Redo(const PlaceEdit& edit);
 
   bool IsRead(uint64_t object) const { return reader_of_.count(object) != 0; }
   // The circuit is put up, or taken down. A circuit that reads no object changes nothing here.
@@ -45,13 +45,16 @@ class Objects {
   absl::Status CheckRead(Row user, uint64_t object) const;
   // Errors name "users[i]" and "objects[i]", or a threshold for objects in one copy.
   absl::Status CheckReads(const ReadBatchOrder& order) const;
+  // The number of copies of each object of the batch, which CheckReads has let pass; 0 if the batch
+  // asks for none.
+  uint32_t CopiesOf(const ReadBatchOrder& order) const;
   // NOT_FOUND: the user reads nothing.
   absl::Status CheckStopReading(Row user) const;
 
  private:
   const Network& network_;
   const Circuits& circuits_;
-  Directory directory_;
+  std::shared_ptr<ObjectDirectory> directory_;
   std::unordered_map<uint64_t, Row> reader_of_;
 };
 

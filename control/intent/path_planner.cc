@@ -85,7 +85,8 @@ absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
     }
   }
   if (network_.multiplicity() > 1) {
-    return PathAmongPorts(circuits_.load(), links_.capacity(), faults, order.input, order.output);
+    // On these networks the protocol looks at faults and capacities itself.
+    return ChooseBy("minimum", 0, faults, order.input, order.output);
   }
   const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
   if (!candidates_.has_value() || IsFit(chosen, faults)) return chosen;
@@ -98,7 +99,7 @@ absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
 }
 
 CircuitPath PathPlanner::ChooseRead(Row user, uint64_t object, const FaultSet& faults) const {
-  const ObjectDirectory::Disks& at = *objects_.directory()->Find(object);
+  const ObjectDirectory::Disks& at = *objects_.directory().Find(object);
   const auto to_disk = [&](Row disk, PathChoice choice) {
     return CircuitPath{user, disk, GreedyTag(network_, user, disk), choice};
   };
@@ -129,14 +130,22 @@ absl::StatusOr<CircuitPath> PathPlanner::ChooseMove(const MoveOrder& order,
     if (*before.object == kUnknownObject) return before.path;
     return ChooseRead(input, *before.object, faults);
   }
-  if (order.protocol.empty()) return ChoosePath({input, output, {}}, faults);
+  if (order.protocol.empty() || order.protocol == "minimum") {
+    return ChoosePath({.input = input, .output = output, .rows = {}, .protocol = order.protocol},
+                      faults);
+  }
   return ChooseBy(order.protocol, order.seed, faults, input, output);
 }
 
 absl::StatusOr<CircuitPath> PathPlanner::ChooseBy(const std::string& protocol, uint64_t seed,
                                                   const FaultSet& faults, Row input,
                                                   Row output) const {
-  const auto chooser = MakeChooser(protocol, network_, {.seed = seed, .faults = &faults});
+  const auto chooser =
+      MakeChooser(protocol, network_,
+                  {.seed = seed,
+                   .faults = &faults,
+                   .capacity = &links_.capacity(),
+                   .candidates = candidates_.has_value() ? &*candidates_ : nullptr});
   if (!chooser.ok()) return chooser.status();
   return (*chooser)->Find(circuits_.load(), input, output);
 }
@@ -220,15 +229,15 @@ absl::StatusOr<DataServerResult> PathPlanner::ChooseReads(const ReadBatchOrder& 
   const StandingReads standing{.links = &circuits_.load(),
                                .disks = &circuits_.set().readers(),
                                .faults = faults.empty() ? nullptr : &faults};
-  if (!order.objects.empty() && objects_.directory()->Find(order.objects[0])->copies == 1) {
+  if (!order.objects.empty() && objects_.directory().Find(order.objects[0])->copies == 1) {
     std::vector<Row> disks;
     for (const uint64_t object : order.objects)
-      disks.push_back(objects_.directory()->Find(object)->disks[0]);
+      disks.push_back(objects_.directory().Find(object)->disks[0]);
     return RouteDataServerSingleCopy(network_, order.users, disks, standing);
   }
   std::vector<DataServerRequest> requests;
   for (size_t i = 0; i < order.users.size(); ++i) {
-    requests.push_back({order.users[i], objects_.directory()->Find(order.objects[i])->disks});
+    requests.push_back({order.users[i], objects_.directory().Find(order.objects[i])->disks});
   }
   if (order.protocol == "minimum") return RouteDataServerMinimum(network_, requests, standing);
   return RouteDataServerCollision(network_, requests, order.options, standing);

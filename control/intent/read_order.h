@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "control/intent/order.h"
 #include "control/protocols/data_server.h"
 
 namespace bfly::control {
@@ -17,6 +18,20 @@ struct ReadBatchOrder {
   std::string protocol;  // "collision" or "minimum"
   DataServerOptions options;
   std::vector<LinkId> avoid = {};
+};
+// What the batch set up, or would set up.
+struct ReadBatchOutcome {
+  DataServerResult routed;
+  std::vector<uint64_t> circuits;  // their ids, in the order of the requests; empty in a dry run
+  uint32_t copies = 0;             // of each object; 0 if the batch asks for none
+};
+
+// What became of reads that were served one after the other, each by itself.
+struct SingleReadsOutcome {
+  std::vector<Outcome> reads;
+  // Of all that stood after them.
+  uint32_t link_congestion = 0;
+  uint32_t disk_contention = 0;
 };
 
 }  // namespace bfly::control

@@ -77,7 +77,7 @@ absl::Status RerouteBroken(const Network& network, const LinkLoad* standing, con
   if (broken.empty()) return absl::OkStatus();
   LinkLoad load = standing == nullptr ? LinkLoad(network) : *standing;
   for (const CircuitPath& path : result.paths) load.Add(path.input, path.tag);
-  const BottleneckPath least_full(&faults);
+  const BottleneckPath least_full({.faults = &faults});
   for (const uint32_t i : broken) {
     if (absl::Status status = interrupt ? interrupt() : absl::OkStatus(); !status.ok()) {
       return status;

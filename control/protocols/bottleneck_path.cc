@@ -13,10 +13,10 @@ constexpr uint32_t kBlocked = ~0u;
 // Looks for the first path over links that carry at most some number of circuits.
 class Search {
  public:
-  Search(const LinkLoad& load, const FaultSet* faults, Row output)
+  Search(const LinkLoad& load, const ProtocolOptions& options, Row output)
       : network_(load.network()),
         load_(load),
-        faults_(faults),
+        options_(options),
         greedy_(GreedyTag(network_, 0, output)),
         either_way_(network_.hops() - network_.dimension()) {}
 
@@ -58,13 +58,12 @@ class Search {
   }
 
   uint32_t CircuitsOn(LinkId link) const {
-    if (faults_ != nullptr && faults_->blocks(network_.link_index(link))) return kBlocked;
-    return load_.on(link);
+    return options_.MayCross(load_, link) ? load_.on(link) : kBlocked;
   }
 
   const Network& network_;
   const LinkLoad& load_;
-  const FaultSet* const faults_;
+  const ProtocolOptions& options_;
   const Tag greedy_;
   const int either_way_;  // the first hops, whose direction does not depend on the output
   uint32_t most_ = 0;
@@ -75,7 +74,7 @@ class Search {
 }  // namespace
 
 CircuitPath BottleneckPath::Choose(const LinkLoad& load, Row input, Row output) const {
-  Search search(load, faults_, output);
+  Search search(load, options_, output);
   for (uint32_t most = 0; most != kBlocked; most = search.next_most()) {
     if (const auto tag = search.PathUpTo(most, input); tag.has_value()) {
       return {input, output, *tag, PathChoice::kLeastLoaded};

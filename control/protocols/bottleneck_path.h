@@ -6,18 +6,18 @@
 
 namespace bfly::control {
 
-// Of several such paths the first one, by the ports of its hops. Links that a fault blocks count as
-// full. Where every path is blocked, the first path of all is returned, so that the caller can name
-// a link that blocks it.
+// Of several such paths the first one, by the ports of its hops. Paths over links that a fault
+// blocks, or that have no room, are left out. Where no path is left, the first path of all is
+// returned, so that the caller can name a link that blocks it.
 class BottleneckPath : public PathChooser {
  public:
-  // `faults` may be null; otherwise it must outlive the object.
-  explicit BottleneckPath(const FaultSet* faults) : faults_(faults) {}
+  // The path depends on the faults and the capacity, which must outlive the object.
+  explicit BottleneckPath(const ProtocolOptions& options) : options_(options) {}
 
   CircuitPath Choose(const LinkLoad& load, Row input, Row output) const override;
 
  private:
-  const FaultSet* const faults_;
+  const ProtocolOptions options_;
 };
 
 }  // namespace bfly::control

@@ -78,7 +78,8 @@ absl::Status NoDisjointPaths(const OpenLinks& open, const DisjointCut& cut) {
 
 class DisjointChooser : public PathChooser {
  public:
-  explicit DisjointChooser(const FaultSet* faults) : faults_(faults), bottleneck_(faults) {}
+  explicit DisjointChooser(const FaultSet* faults)
+      : faults_(faults), bottleneck_({.faults = faults}) {}
 
   CircuitPath Choose(const LinkLoad& load, Row input, Row output) const override {
     const auto found = Find(load, input, output);

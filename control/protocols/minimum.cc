@@ -4,9 +4,9 @@
 // if they tie. If faults leave only one path whole, it takes that path.
 //
 // On a dilated butterfly the directions are given. Each hop takes the port of its direction with
-// the fewest circuits, the first of those that tie. While no circuit is released, the ports of a
-// direction differ by at most one circuit. So if L circuits go in a direction, no port has more
-// than ceil(L / multiplicity).
+// the fewest circuits, the first of those that tie. While no circuit is released and no port is
+// full or down, the ports of a direction differ by at most one circuit. So if L circuits go in a
+// direction, no port has more than ceil(L / multiplicity).
 //
 // On a multibutterfly a request has multiplicity^d paths, and takes one whose fullest link carries
 // the fewest circuits (control/protocols/bottleneck_path.h). The controller looks at its own counts
@@ -65,7 +65,7 @@ class MinimumChooser : public PathChooser {
 // Chooses ports on a dilated butterfly.
 class LeastLoadedPorts : public PathChooser {
  public:
-  explicit LeastLoadedPorts(const FaultSet* faults) : faults_(faults) {}
+  explicit LeastLoadedPorts(const ProtocolOptions& options) : options_(options) {}
 
   CircuitPath Choose(const LinkLoad& load, Row input, Row output) const override {
     const Network& network = load.network();
@@ -83,15 +83,15 @@ class LeastLoadedPorts : public PathChooser {
   }
 
  private:
-  // Returns the least loaded port of the direction that no fault blocks, or the first if all are
-  // blocked.
+  // Returns the least loaded port of the direction that no fault blocks and that has room, or the
+  // first if there is none.
   int LeastLoaded(const LinkLoad& load, LinkId link) const {
     const Network& network = load.network();
     const int first = link.port;
     int best = first;
     uint32_t least = ~0u;
     for (link.port = first; link.port < first + network.multiplicity(); ++link.port) {
-      if (faults_ != nullptr && faults_->blocks(network.link_index(link))) continue;
+      if (!options_.MayCross(load, link)) continue;
       const uint32_t circuits = load.on(link);
       if (circuits >= least) continue;
       least = circuits;
@@ -100,15 +100,15 @@ class LeastLoadedPorts : public PathChooser {
     return best;
   }
 
-  const FaultSet* const faults_;
+  const ProtocolOptions options_;
 };
 
 std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolOptions& options) {
   if (network.kind() == NetworkKind::kDilatedButterfly) {
-    return std::make_unique<LeastLoadedPorts>(options.faults);
+    return std::make_unique<LeastLoadedPorts>(options);
   }
   if (network.kind() == NetworkKind::kMultibutterfly) {
-    return std::make_unique<BottleneckPath>(options.faults);
+    return std::make_unique<BottleneckPath>(options);
   }
   return std::make_unique<MinimumChooser>(network, options.faults);
 }
@@ -120,15 +120,14 @@ absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad*
                                          const std::vector<Request>& requests,
                                          const ProtocolOptions& options) {
   if (network.kind() == NetworkKind::kDilatedButterfly) {
-    RouteResult result =
-        RouteOneByOne(LeastLoadedPorts(options.faults), network, standing, requests);
+    RouteResult result = RouteOneByOne(LeastLoadedPorts(options), network, standing, requests);
     result.rounds = static_cast<uint32_t>(requests.size());
     result.messages = 2 * uint64_t{requests.size()};
     result.passes_alone = 2;
     return result;
   }
   if (network.kind() == NetworkKind::kMultibutterfly) {
-    RouteResult result = RouteOneByOne(BottleneckPath(options.faults), network, standing, requests);
+    RouteResult result = RouteOneByOne(BottleneckPath(options), network, standing, requests);
     result.rounds = static_cast<uint32_t>(requests.size());
     result.messages = requests.size();
     result.passes_alone = 1;

@@ -42,13 +42,19 @@ absl::Status ObjectDirectory::Place(const std::vector<Placement>& placements, ui
   for (size_t i = 0; i < placements.size(); ++i) {
     const absl::Status status = PlaceOne(placements[i], room);
     if (status.ok()) continue;
-    for (size_t done = 0; done < i; ++done) {
-      where_.erase(placements[done].object);
-      for (const Row disk : placements[done].disks) --load_[disk];
-    }
+    for (size_t done = 0; done < i; ++done) RemoveOne(placements[done]);
     return absl::Status(status.code(), absl::StrCat("objects[", i, "].", status.message()));
   }
   return absl::OkStatus();
+}
+
+void ObjectDirectory::Remove(const std::vector<Placement>& placements) {
+  for (const Placement& placement : placements) RemoveOne(placement);
+}
+
+void ObjectDirectory::RemoveOne(const Placement& placement) {
+  where_.erase(placement.object);
+  for (const Row disk : placement.disks) --load_[disk];
 }
 
 const ObjectDirectory::Disks* ObjectDirectory::Find(uint64_t object) const {

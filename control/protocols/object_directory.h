@@ -31,6 +31,8 @@ class ObjectDirectory {
   // object comes twice. AlreadyExists: an object is placed already. ResourceExhausted: a disk would
   // hold more than `room` objects (0: no limit). Errors name "objects[i]".
   absl::Status Place(const std::vector<Placement>& placements, uint32_t room);
+  // Takes these objects, which it holds on these disks, out again.
+  void Remove(const std::vector<Placement>& placements);
   // Returns null if there is no such object.
   const Disks* Find(uint64_t object) const;
 
@@ -40,6 +42,7 @@ class ObjectDirectory {
 
  private:
   absl::Status PlaceOne(const Placement& placement, uint32_t room);
+  void RemoveOne(const Placement& placement);
 
   std::unordered_map<uint64_t, Disks> where_;
   std::vector<uint32_t> load_;  // objects on each disk

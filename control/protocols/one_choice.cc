@@ -2,6 +2,8 @@
 // The baseline with one random choice (THEORY.md 2.8): a fair coin chooses between the two random
 // paths of a request, whatever the load. If a fault breaks one of the two only, the request takes
 // the other.
+#include <optional>
+
 #include "control/protocols/protocols.h"
 #include "topologies/random.h"
 #include "topologies/switch_settings.h"
@@ -11,22 +13,24 @@ namespace {
 
 class OneChoiceChooser : public PathChooser {
  public:
-  OneChoiceChooser(const Network& network, const ProtocolOptions& options)
-      : options_(options), candidates_(*SwitchSettings::Make(network)) {}
+  OneChoiceChooser(const Network& network, const ProtocolOptions& options) : options_(options) {
+    if (options.candidates == nullptr) own_.emplace(*SwitchSettings::Make(network));
+  }
 
   CircuitPath Choose(const LinkLoad&, Row input, Row output) const override {
+    const CandidatePaths& candidates = own_.has_value() ? *own_ : *options_.candidates;
     bool second = RandomBelow(options_.seed, RandomStream::kOneChoice, input, 2) != 0;
-    if (!options_.IsWhole(input, candidates_.tag(input, output, second)) &&
-        options_.IsWhole(input, candidates_.tag(input, output, !second))) {
+    if (!options_.IsWhole(input, candidates.tag(input, output, second)) &&
+        options_.IsWhole(input, candidates.tag(input, output, !second))) {
       second = !second;
     }
-    return {input, output, candidates_.tag(input, output, second),
+    return {input, output, candidates.tag(input, output, second),
             second ? PathChoice::kPPrime : PathChoice::kP};
   }
 
  private:
   const ProtocolOptions options_;
-  CandidatePaths candidates_;
+  std::optional<CandidatePaths> own_;  // if the options have none
 };
 
 std::unique_ptr<PathChooser> MakeOneChoice(const Network& network, const ProtocolOptions& options) {

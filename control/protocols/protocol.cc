@@ -154,6 +154,15 @@ absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& net
 
 }  // namespace
 
+bool ProtocolOptions::MayCross(const LinkLoad& load, LinkId link) const {
+  const Network& network = load.network();
+  const uint64_t index = network.link_index(link);
+  if (faults != nullptr && faults->blocks(index)) return false;
+  if (capacity == nullptr) return true;
+  const uint32_t most = capacity->at(index);
+  return most == LinkCapacity::kUnlimited || load.on(link) < most || network.is_free(link);
+}
+
 absl::Status CheckRouting(absl::string_view protocol, const Network& network,
                           const std::vector<Request>& requests, const ProtocolOptions& options) {
   const absl::StatusOr<const Protocol*> found = FindProtocol(protocol, network.kind());

@@ -18,6 +18,7 @@
 #include "topologies/link_capacity.h"
 #include "topologies/network.h"
 #include "topologies/permutation.h"
+#include "topologies/switch_settings.h"
 #include "topologies/tag.h"
 
 namespace bfly::control {
@@ -74,6 +75,9 @@ struct ProtocolOptions {
   // How many circuits each link may carry; null: any number. Protocols that do not look at it
   // choose as if there were no limit, and the caller must refuse a path without room.
   const LinkCapacity* capacity = nullptr;
+  // one_choice: the candidate paths of this network, where the caller has them at hand; null: the
+  // protocol computes the paths of all rows.
+  const CandidatePaths* candidates = nullptr;
   // Benes around faults asks it before each request that it routes by itself, and RoutePermutation
   // returns its error. The other protocols do not ask.
   Interrupt interrupt = {};
@@ -81,6 +85,9 @@ struct ProtocolOptions {
   bool IsWhole(Row input, Tag tag) const {
     return faults == nullptr || faults->IsWhole(input, tag);
   }
+  // Whether no fault blocks the link and it has room for one circuit beside those of `load`. A free
+  // link (Network::is_free) always has room.
+  bool MayCross(const LinkLoad& load, LinkId link) const;
 };
 
 inline constexpr uint32_t kMaxThreshold = 254;
@@ -120,6 +127,8 @@ struct RouteResult {
   std::vector<uint32_t> left_per_round;
   std::vector<uint32_t> requests_left;
   std::vector<Row> inputs_left;  // the inputs of requests_left
+  // q_limited: how many of requests_left were lost to full links and not to faults.
+  uint32_t lost_to_full_links = 0;
   // Protocols that route one request after the other: how many times the packets of a request cross
   // the network, in one direction after the other, before the next request is routed. 0: the
   // packets of all requests are under way together.

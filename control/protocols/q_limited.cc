@@ -45,6 +45,7 @@ absl::StatusOr<RouteResult> RouteQLimited(const Network& network, const LinkLoad
       result.paths.push_back(wanted[i]);
     } else {
       result.requests_left.push_back(static_cast<uint32_t>(i));
+      result.lost_to_full_links += options.IsWhole(wanted[i].input, wanted[i].tag);
     }
   }
   result.left_per_round = {static_cast<uint32_t>(result.requests_left.size())};

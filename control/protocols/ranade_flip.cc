@@ -12,36 +12,33 @@ namespace {
 // straight and cross to cross, with F = 1 straight to cross and cross to straight.
 class FlipChooser : public PathChooser {
  public:
-  FlipChooser(const Network& network, uint64_t seed) : middle_(network.rows()) {
-    const int d = network.dimension();
-    for (Row input = 0; input < network.rows(); ++input) {
-      Row row = input;
-      bool cross = false;
-      for (int level = 0; level < d; ++level) {
-        const uint64_t node = (static_cast<uint64_t>(level) << d) + row;
-        cross ^= (Random64(seed, RandomStream::kFlip, node / 64) >> (node % 64)) & 1;
-        if (cross) row ^= MaskOfPosition(level + 1, d);
-      }
-      middle_[input] = row;
-    }
-  }
+  explicit FlipChooser(uint64_t seed) : seed_(seed) {}
 
   CircuitPath Choose(const LinkLoad& load, Row input, Row output) const override {
-    return {input, output, TagThrough(load.network(), middle_[input], output), PathChoice::kRandom};
+    const Network& network = load.network();
+    const int d = network.dimension();
+    Row row = input;
+    bool cross = false;
+    for (int level = 0; level < d; ++level) {
+      const uint64_t node = (static_cast<uint64_t>(level) << d) + row;
+      cross ^= (Random64(seed_, RandomStream::kFlip, node / 64) >> (node % 64)) & 1;
+      if (cross) row ^= MaskOfPosition(level + 1, d);
+    }
+    return {input, output, TagThrough(network, row, output), PathChoice::kRandom};
   }
 
  private:
-  std::vector<Row> middle_;  // by input
+  const uint64_t seed_;
 };
 
-std::unique_ptr<PathChooser> MakeFlip(const Network& network, const ProtocolOptions& options) {
-  return std::make_unique<FlipChooser>(network, options.seed);
+std::unique_ptr<PathChooser> MakeFlip(const Network&, const ProtocolOptions& options) {
+  return std::make_unique<FlipChooser>(options.seed);
 }
 
 absl::StatusOr<RouteResult> RouteFlip(const Network& network, const LinkLoad* standing,
                                       const std::vector<Request>& requests,
                                       const ProtocolOptions& options) {
-  return RouteUnasked(FlipChooser(network, options.seed), network, standing, requests);
+  return RouteUnasked(FlipChooser(options.seed), network, standing, requests);
 }
 
 }  // namespace

@@ -16,6 +16,12 @@ absl::Status CheckKey(const std::string& key) {
       absl::StrCat("has ", key.size(), " bytes, at most ", kMaxKeyBytes, " are allowed"));
 }
 
+absl::Status CheckSeed(uint64_t seed, const std::string& protocol) {
+  if (seed == 0 || !protocol.empty()) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "seed",
+                      "is for the choices of a protocol; name the protocol, or leave it out");
+}
+
 std::vector<LinkId> ToLinks(const google::protobuf::RepeatedPtrField<v1::LinkRef>& links) {
   std::vector<LinkId> ids;
   for (const v1::LinkRef& link : links) {
@@ -47,6 +53,9 @@ absl::Status RefuseAvoidInBand(int avoided) {
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
   if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
+  if (absl::Status status = CheckSeed(request.seed(), request.protocol()); !status.ok()) {
+    return status;
+  }
   return Order{SetUpOrder{request.input(),
                           request.output(),
                           {request.rows().begin(), request.rows().end()},
@@ -65,6 +74,9 @@ absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request) {
 
 absl::StatusOr<Order> ToOrder(const v1::MoveRequest& request) {
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
+  if (absl::Status status = CheckSeed(request.seed(), request.protocol()); !status.ok()) {
+    return status;
+  }
   MoveOrder order;
   order.id = request.id();
   if (request.has_input()) order.input = request.input();
@@ -83,7 +95,10 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
   orders.reserve(request.requests_size());
   for (int i = 0; i < request.requests_size(); ++i) {
     const v1::SetUpRequest& member = request.requests(i);
-    errors.Add(WithPrefix(RefuseInBand(member.in_band()), absl::StrCat("requests[", i, "]")));
+    for (const absl::Status& wrong :
+         {RefuseInBand(member.in_band()), CheckSeed(member.seed(), member.protocol())}) {
+      if (!wrong.ok()) errors.Add(WithPrefix(wrong, absl::StrCat("requests[", i, "]")));
+    }
     if (!member.idempotency_key().empty()) {
       errors.Add(absl::StrCat("requests[", i, "].idempotency_key"),
                  "a request in a batch has no key of its own; use the batch's");

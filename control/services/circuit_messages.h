@@ -19,6 +19,8 @@ absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::MoveRequest& request);
 absl::Status CheckKey(const std::string& key);
+// INVALID_ARGUMENT: a set-up or a move has a seed, and names no protocol that could use it.
+absl::Status CheckSeed(uint64_t seed, const std::string& protocol);
 // INVALID_ARGUMENT: an order in a batch or a stream wants to be done in band.
 absl::Status RefuseInBand(bool in_band);
 

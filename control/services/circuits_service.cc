@@ -78,8 +78,8 @@ CircuitsService::CircuitsService(Controller& controller, CallDesk& desk)
   AddQuickCall<v1::MoveRequest>("Move", [this](auto&&... call) { Move(call...); });
   AddCall("List", kRead, &CircuitsService::List);
   AddServerStream("Watch", Role::kViewer,
-                  [this](grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
-                    return Watch(*request);
+                  [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+                    return Watch(context, *request);
                   });
   AddCall("SetUpBatch", kChange, &CircuitsService::SetUpBatch);
   AddStream("Stream", Role::kOperator,

@@ -24,7 +24,8 @@ class CircuitsService final : public ByteService {
             std::shared_ptr<const v1::MoveRequest> request, grpc::ByteBuffer* answer);
   grpc::Status List(const grpc::ServerContextBase*, const v1::ListRequest* request,
                     v1::ListResponse* response);
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(const grpc::ByteBuffer& request);
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer& request);
   grpc::Status SetUpBatch(const grpc::ServerContextBase* context,
                           const v1::SetUpBatchRequest* request, v1::SetUpBatchResponse* response);
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Stream(

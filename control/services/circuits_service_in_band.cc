@@ -21,6 +21,7 @@ grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
   if (!request.protocol().empty()) {
     errors.Add("protocol", "is given and in_band too; in band the workers run minimum");
   }
+  errors.Add(CheckSeed(request.seed(), request.protocol()));
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(

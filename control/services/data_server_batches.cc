@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // DataServerService: lists of reads, and batches whose reads are served one by one.
-#include <algorithm>
 #include <chrono>
 
 #include "absl/strings/numbers.h"
@@ -36,25 +35,19 @@ grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase*
   for (int i = 0; i < request.users_size(); ++i) {
     orders.emplace_back().what = ReadOrder{request.users(i), request.objects(i)};
   }
-  absl::StatusOr<std::vector<Outcome>> outcomes = absl::UnknownError("");
+  absl::StatusOr<SingleReadsOutcome> served = absl::UnknownError("");
   std::shared_ptr<const Network> network;
-  uint32_t link_congestion = 0;
-  uint32_t disk_contention = 0;
   const absl::Status status =
       controller_.Commit(request.election_id(), AnswerDeadlineOf(context), [&](FabricState& state) {
         network = state.shared_network();
-        outcomes = ExecuteBatch(state, orders, /*all_or_nothing=*/false, request.idempotency_key(),
-                                InterruptOf(context, /*answer_in_time=*/true));
-        // Of all that stands, as a batch that is all or nothing reports them.
-        link_congestion = state.load().Congestion();
-        const std::vector<uint32_t>& readers = state.circuit_set().readers();
-        disk_contention = *std::max_element(readers.begin(), readers.end());
+        served = ExecuteReads(state, orders, request.idempotency_key(),
+                              InterruptOf(context, /*answer_in_time=*/true));
       });
   if (!status.ok()) return ToGrpc(status);
-  if (!outcomes.ok()) return ToGrpc(outcomes.status());
+  if (!served.ok()) return ToGrpc(served.status());
   uint64_t circuits = 0;
-  for (size_t i = 0; i < outcomes->size(); ++i) {
-    const Outcome& outcome = (*outcomes)[i];
+  for (size_t i = 0; i < served->reads.size(); ++i) {
+    const Outcome& outcome = served->reads[i];
     if (!outcome.ok()) {
       AddError(i, request.users(static_cast<int>(i)), outcome.status(), response->add_errors());
       continue;
@@ -64,8 +57,8 @@ grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase*
   }
   response->set_protocol(request.protocol());
   response->set_circuits(circuits);
-  response->set_link_congestion(link_congestion);
-  response->set_disk_contention(disk_contention);
+  response->set_link_congestion(served->link_congestion);
+  response->set_disk_contention(served->disk_contention);
   response->set_seconds(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return grpc::Status::OK;

@@ -63,11 +63,13 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   response->set_copies(outcome->copies);
   response->set_protocol(outcome->copies == 1 ? "single_copy" : reads.protocol);
+  std::vector<uint64_t> circuits;
+  for (const StandingCircuit& circuit : outcome->circuits) circuits.push_back(circuit.id);
   FillObjectBatch(*outcome->network,
                   {.route = outcome->route,
                    .disk_contention = outcome->disk_contention,
                    .c_disk = outcome->c_disk},
-                  reads.objects, request.summary(), response);
+                  reads.objects, request.summary(), response, circuits);
   response->set_steps(outcome->report.forward_steps() + outcome->report.backward_steps());
   *response->mutable_in_band() = outcome->report;
   return grpc::Status::OK;

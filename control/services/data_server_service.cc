@@ -37,11 +37,19 @@ struct ReadOperations {
   }
 };
 
+absl::StatusOr<ReadBatchOutcome> DryRunReads(const FabricState& state,
+                                             const ReadBatchOrder& order) {
+  absl::StatusOr<DataServerResult> routed = state.planner().Route(order);
+  if (!routed.ok()) return routed.status();
+  return ReadBatchOutcome{*std::move(routed), {}, state.data_server().CopiesOf(order)};
+}
+
 }  // namespace
 
 grpc::Status DataServerService::Place(const grpc::ServerContextBase* context,
                                       const v1::PlaceRequest* request,
                                       v1::PlaceResponse* response) {
+  if (absl::Status status = CheckPlace(*request); !status.ok()) return ToGrpc(status);
   Row rows = 0;
   Resource& objects = controller_.resources().objects;
   uint64_t there = 0;
@@ -50,7 +58,7 @@ grpc::Status DataServerService::Place(const grpc::ServerContextBase* context,
     there = state.objects().size();
   });
   if (!status.ok()) return ToGrpc(status);
-  const absl::StatusOr<PlaceOrder> order = ToOrder(*request, rows, there, objects.limit());
+  absl::StatusOr<PlaceOrder> order = ToOrder(*request, rows, there, objects.limit());
   if (absl::IsResourceExhausted(order.status())) objects.CountRefusal();
   if (!order.ok()) return ToGrpc(order.status());
   absl::Status placed;
@@ -60,7 +68,7 @@ grpc::Status DataServerService::Place(const grpc::ServerContextBase* context,
         const uint64_t before = order->replace ? 0 : state.objects().size();
         placed = before + order->objects.size() > objects.limit()
                      ? objects.Exhausted("objects", "replace the placed objects")
-                     : Execute(state, *order);
+                     : Execute(state, *std::move(order));
         response->set_objects(state.objects().size());
         response->set_most_on_disk(state.objects().most_on_disk());
       });
@@ -113,32 +121,28 @@ grpc::Status DataServerService::RequestBatch(const grpc::ServerContextBase* cont
   if (request->best_effort()) return RequestBestEffort(context, *request, response);
   const auto start = std::chrono::steady_clock::now();
   const ReadBatchOrder order = ToReadOrder(*request);
-  absl::StatusOr<DataServerResult> result = absl::UnknownError("");
+  absl::StatusOr<ReadBatchOutcome> outcome = absl::UnknownError("");
   std::shared_ptr<const Network> network;
-  const auto look = [&](const FabricState& state) {
-    network = state.shared_network();
-    const ObjectDirectory::Disks* first =
-        order.objects.empty() ? nullptr : state.objects().Find(order.objects[0]);
-    response->set_copies(first == nullptr ? 0 : static_cast<uint32_t>(first->copies));
-  };
   const absl::Status status =
       request->dry_run()
           ? controller_.Read([&](const FabricState& state) {
-              look(state);
-              result = state.planner().Route(order);
+              network = state.shared_network();
+              outcome = DryRunReads(state, order);
             })
           : controller_.Commit(request->election_id(), AnswerDeadlineOf(context),
                                [&](FabricState& state) {
-                                 look(state);
-                                 result = Execute(state, order, request->idempotency_key(),
-                                                  InterruptOf(context, /*answer_in_time=*/false));
+                                 network = state.shared_network();
+                                 outcome = Execute(state, order, request->idempotency_key(),
+                                                   InterruptOf(context, /*answer_in_time=*/false));
                                });
   if (!status.ok()) return ToGrpc(status);
-  if (!result.ok()) return ToGrpc(result.status());
+  if (!outcome.ok()) return ToGrpc(outcome.status());
   response->set_seconds(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  response->set_protocol(response->copies() == 1 ? "single_copy" : order.protocol);
-  FillObjectBatch(*network, *result, order.objects, request->summary(), response);
+  response->set_copies(outcome->copies);
+  response->set_protocol(outcome->copies == 1 ? "single_copy" : order.protocol);
+  FillObjectBatch(*network, outcome->routed, order.objects, request->summary(), response,
+                  outcome->circuits);
   return grpc::Status::OK;
 }
 

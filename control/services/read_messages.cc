@@ -10,6 +10,10 @@ namespace {
 
 constexpr char kMinimum[] = "minimum";
 
+// The disks of two copies of object n are drawn by the numbers 2n and 2n + 1, so an object from
+// this number on lies on the same disks as the object so far below it.
+constexpr uint64_t kSameDisksFrom = uint64_t{1} << 63;
+
 template <class Request>
 absl::Status CheckSingle(const Request& request) {
   FieldErrors errors;
@@ -29,6 +33,20 @@ absl::StatusOr<Order> ToOrder(const v1::ObjectRequest& request) {
 absl::StatusOr<Order> ToOrder(const v1::ReleaseObjectRequest& request) {
   if (absl::Status status = CheckSingle(request); !status.ok()) return status;
   return Order{StopReadingOrder{request.user()}, request.idempotency_key()};
+}
+
+absl::Status CheckPlace(const v1::PlaceRequest& request) {
+  FieldErrors errors;
+  const uint64_t most = kSameDisksFrom - request.count();
+  if (request.count() != 0 && request.copies() != 1 && request.first() > most) {
+    errors.Add(OutOfRange("first", request.first(), 0, most));
+  }
+  for (const auto& [field, value] :
+       {std::pair{"first", request.first()}, {"seed", request.seed()}}) {
+    if (value == 0 || request.objects().empty()) continue;
+    errors.Add(field, "is for objects on random disks, not for objects whose disks are given");
+  }
+  return errors.ToStatus();
 }
 
 absl::Status CheckBatch(const v1::ObjectBatchRequest& request, Resource& batch) {

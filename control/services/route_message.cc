@@ -66,7 +66,7 @@ void FillRoute(const Network& network, const std::string& protocol, const RouteR
 
 void FillObjectBatch(const Network& network, const DataServerResult& result,
                      const std::vector<uint64_t>& objects, bool summary,
-                     v1::ObjectBatchResponse* out) {
+                     v1::ObjectBatchResponse* out, const std::vector<uint64_t>& circuits) {
   const RouteResult& route = result.route;
   out->set_link_congestion(route.congestion);
   out->set_disk_contention(result.disk_contention);
@@ -84,6 +84,7 @@ void FillObjectBatch(const Network& network, const DataServerResult& result,
     FillRows(network, path.input, path.tag, to->mutable_rows());
     to->set_choice(std::string(ChoiceName(path.choice)));
     to->set_object(objects[i]);
+    if (!circuits.empty()) to->set_circuit(circuits[i]);
   }
   FillBuddies(network, route, out);
 }

@@ -17,9 +17,10 @@ namespace bfly::control {
 void FillRoute(const Network& network, const std::string& protocol, const RouteResult& route,
                bool summary, v1::RoutePermutationResponse* out);
 
-// Fills in everything but `seconds`. objects[i] is what the user of path i reads.
+// Fills in everything but `seconds`. objects[i] is what the user of path i reads and circuits[i]
+// the id of its circuit; without circuits it is a dry run.
 void FillObjectBatch(const Network& network, const DataServerResult& result,
                      const std::vector<uint64_t>& objects, bool summary,
-                     v1::ObjectBatchResponse* out);
+                     v1::ObjectBatchResponse* out, const std::vector<uint64_t>& circuits = {});
 
 }  // namespace bfly::control

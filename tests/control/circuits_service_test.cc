@@ -56,6 +56,20 @@ TEST_F(CircuitsServiceTest, EveryRefusalHasItsCodeAndNamesItsField) {
   path.set_output(6);
   path.mutable_rows()->Add(4);
   refused(Ask(path).status(), kInvalid, {"rows"});
+  // A seed without a protocol would do nothing.
+  v1::SetUpRequest seed;
+  seed.set_input(4);
+  seed.set_output(6);
+  seed.set_seed(1);
+  refused(Ask(seed).status(), kInvalid, {"seed"});
+  v1::SetUpBatchRequest batch;
+  *batch.add_requests() = seed;
+  refused(Ask(batch).status(), kInvalid, {"requests[0].seed"});
+  v1::MoveRequest move;
+  move.set_input(3);
+  move.set_seed(1);
+  refused(Call(*controller_->circuits, &v1::Circuits::Stub::Move, move).status(), kInvalid,
+          {"seed"});
   v1::ListRequest list;
   list.set_input(16);
   list.mutable_link()->set_stage(8);

@@ -118,6 +118,18 @@ TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   EXPECT_THAT(FieldsOf(PlaceAt(5, {8, 9})), ElementsAre("objects[0].disks[0]"));
   EXPECT_EQ(Place(0, 2).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(FieldsOf(Place(4, 3).status()), ElementsAre("copies"));
+  v1::PlaceRequest given;
+  given.add_objects()->set_object(9);
+  given.mutable_objects(0)->add_disks(3);
+  given.set_first(1);
+  given.set_seed(1);
+  EXPECT_THAT(FieldsOf(Call(*controller_->data_server, &Stub::Place, given).status()),
+              ElementsAre("first", "seed"));
+  // Object 2^63 + k would lie on the disks of object k.
+  constexpr uint64_t kHalf = uint64_t{1} << 63;
+  EXPECT_THAT(FieldsOf(Place(2, 2, kHalf - 1).status()), ElementsAre("first"));
+  EXPECT_TRUE(Place(2, 2, kHalf - 2).ok());
+  EXPECT_TRUE(Place(2, 1, kHalf).ok());
   EXPECT_EQ(Ask(3, 77).status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(FieldsOf(Ask(16, 1).status()), ElementsAre("user"));
   ASSERT_TRUE(Ask(3, 1).ok());

@@ -107,6 +107,96 @@ TEST_F(DataServerServiceTest, TheSameKeyGetsTheSameAnswerAndChangesNothing) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
+// Users 0 to 7 ask for objects `first` to `first` + 7.
+v1::ObjectBatchRequest EightReads(const std::string& protocol, uint64_t first,
+                                  const std::string& key) {
+  v1::ObjectBatchRequest batch;
+  for (uint32_t user = 0; user < 8; ++user) {
+    batch.add_users(user);
+    batch.add_objects(first + user);
+  }
+  batch.set_protocol(protocol);
+  batch.set_idempotency_key(key);
+  return batch;
+}
+
+TEST_F(DataServerServiceTest, ABatchTellsTheIdsOfItsCircuits) {
+  Start();
+  ASSERT_TRUE(Place(8, 2).ok());
+  ASSERT_TRUE(Place(8, 1, /*first=*/8).ok());
+  for (const auto& [protocol, first] :
+       {std::pair{"collision", 0u}, {"minimum", 0u}, {"collision", 8u}}) {
+    SCOPED_TRACE(testing::Message() << protocol << " from " << first);
+    v1::ObjectBatchRequest dry = EightReads(protocol, first, "");
+    dry.set_dry_run(true);
+    const auto planned = Call(*controller_->data_server, &Stub::RequestBatch, dry);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    const v1::ObjectBatchRequest batch = EightReads(protocol, first, absl::StrCat(protocol, first));
+    const auto served = Call(*controller_->data_server, &Stub::RequestBatch, batch);
+    const auto again = Call(*controller_->data_server, &Stub::RequestBatch, batch);
+    ASSERT_TRUE(served.ok() && again.ok()) << served.status() << again.status();
+    const auto listed = Call(*controller_->data_server, &Stub::List, v1::ListReadsRequest());
+    ASSERT_EQ(listed->reads_size(), 8);
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(planned->paths(i).circuit(), 0u);
+      EXPECT_NE(listed->reads(i).circuit(), 0u);
+      EXPECT_EQ(served->paths(i).circuit(), listed->reads(i).circuit());
+      EXPECT_EQ(again->paths(i).circuit(), listed->reads(i).circuit());
+    }
+    v1::ReleaseObjectsRequest all;
+    all.set_all(true);
+    ASSERT_TRUE(Call(*controller_->data_server, &Stub::ReleaseBatch, all).ok());
+  }
+}
+
+// The reads end, and the objects are placed anew in one copy. What was answered stays the same.
+TEST_F(DataServerServiceTest, AKeyGetsTheFirstAnswerWhateverHappenedSince) {
+  Start();
+  ASSERT_TRUE(Place(8, 2).ok());
+  const v1::ObjectBatchRequest together = EightReads("collision", 0, "together");
+  v1::ObjectBatchRequest each = EightReads("minimum", 0, "each");
+  each.set_best_effort(true);
+  std::vector<std::string> answers;
+  const auto ask = [&](const v1::ObjectBatchRequest& batch) {
+    auto answer = Call(*controller_->data_server, &Stub::RequestBatch, batch);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    answer->clear_seconds();
+    EXPECT_EQ(answer->paths_size(), 8);
+    EXPECT_GE(answer->link_congestion(), 1u);
+    EXPECT_GE(answer->disk_contention(), 1u);
+    EXPECT_EQ(answer->copies(), batch.best_effort() ? 0u : 2u);
+    EXPECT_EQ(answer->protocol(), batch.protocol());
+    answers.push_back(answer->DebugString());
+  };
+  v1::ReleaseObjectsRequest all;
+  all.set_all(true);
+  for (const v1::ObjectBatchRequest& batch : {together, each}) {
+    ask(batch);
+    ASSERT_TRUE(Call(*controller_->data_server, &Stub::ReleaseBatch, all).ok());
+  }
+  v1::PlaceRequest anew;
+  anew.set_count(8);
+  anew.set_copies(1);
+  anew.set_replace(true);
+  ASSERT_TRUE(Call(*controller_->data_server, &Stub::Place, anew).ok());
+  ask(together);
+  ask(each);
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_EQ(answers[2], answers[0]);
+  EXPECT_EQ(answers[3], answers[1]);
+  EXPECT_EQ(Status().reads(), 0u);
+  // An empty batch of another kind may have had the key.
+  v1::ObjectBatchRequest nothing;
+  nothing.set_protocol("minimum");
+  nothing.set_best_effort(true);
+  nothing.set_idempotency_key("nothing");
+  v1::SetUpBatchRequest no_circuits;
+  no_circuits.set_idempotency_key("nothing");
+  ASSERT_TRUE(Call(*controller_->circuits, &v1::Circuits::Stub::SetUpBatch, no_circuits).ok());
+  EXPECT_EQ(Call(*controller_->data_server, &Stub::RequestBatch, nothing).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(DataServerServiceTest, WithBestEffortWhatCanBeServedIs) {
   Start();
   ASSERT_TRUE(Place(16, 2).ok());

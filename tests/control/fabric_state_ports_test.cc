@@ -65,6 +65,41 @@ TEST(FabricStatePorts, APortThatIsFullIsLeftOutWhereItsTwinHasRoom) {
   EXPECT_EQ(third_port(48, 3), 1);
 }
 
+// All three cross direction 0 of row 0 at stage 2, whose first port carries one circuit at most.
+// The third finds one circuit on each port.
+TEST(FabricStatePorts, APermutationByMinimumLeavesFullPortsOutAsSetUpsDo) {
+  const auto network = PairsOfLinks(32);
+  LinkCapacity capacity;
+  capacity.of_link[network->link_index({2, 0, 0})] = 1;
+  const std::vector<Request> requests{{0, 0}, {8, 1}, {16, 2}};
+  std::vector<int> together, one_by_one;
+  FabricState by_permutation(network, 0, capacity);
+  const auto routed =
+      Execute(by_permutation,
+              PermutationOrder{.protocol = "minimum", .requests = requests, .options = {}}, "");
+  ASSERT_TRUE(routed.ok()) << routed.status();
+  for (const CircuitPath& path : routed->paths) {
+    together.push_back(PortOfHop(*network, path.tag, 2));
+  }
+  FabricState by_set_ups(network, 0, capacity);
+  for (const auto& [input, output] : requests) {
+    const Outcome circuit = Execute(by_set_ups, SetUpOverPorts(input, output));
+    ASSERT_TRUE(circuit.ok()) << circuit.status();
+    one_by_one.push_back(PortOfHop(*network, circuit->path.tag, 2));
+  }
+  EXPECT_THAT(together, ElementsAre(0, 1, 1));
+  EXPECT_THAT(one_by_one, ElementsAre(0, 1, 1));
+  // The third has the only port with room, so it stays there.
+  for (const char* protocol : {"", "minimum"}) {
+    MoveOrder move;
+    move.input = 16;
+    move.protocol = protocol;
+    const Outcome moved = Execute(by_set_ups, Order{move, ""});
+    ASSERT_TRUE(moved.ok()) << protocol << moved.status();
+    EXPECT_EQ(PortOfHop(*network, moved->path.tag, 2), 1);
+  }
+}
+
 // Circuits to outputs 0 to 3 from these inputs cross direction 0 of row 0 at stage 2, which has two
 // links.
 TEST(FabricStatePorts, DisjointTakesFreeLinksAndSaysWhichStageBlocks) {
@@ -85,6 +120,52 @@ TEST(FabricStatePorts, DisjointTakesFreeLinksAndSaysWhichStageBlocks) {
             "s2 r0 p0 carries 1 circuit, s2 r0 p1 carries 1 circuit");
   // The minimum protocol shares a link.
   EXPECT_TRUE(Execute(state, SetUpOverPorts(32, 2)).ok());
+}
+
+// Circuits to outputs 0 to 3 from these inputs cross direction 0 of row 0 at stage 2, as above.
+TEST(FabricStatePorts, ARefusedRequestCountsAlikeBySetUpAndByPermutation) {
+  const auto network = PairsOfLinks(64);
+  FabricState state(network, 0);
+  const auto refused_by = [&](const char* protocol, Row input, Row output) {
+    SetUpOrder alone{input, output, {}};
+    alone.protocol = protocol;
+    const auto code = Execute(state, Order{alone, ""}).status().code();
+    const PermutationOrder together{
+        .protocol = protocol, .requests = {{input, output}}, .options = {}};
+    EXPECT_EQ(Execute(state, together, "").status().code(), code);
+    state.Commit();
+    return code;
+  };
+  for (const auto& [input, output] : {std::pair<Row, Row>{0, 0}, {16, 1}}) {
+    ASSERT_TRUE(Execute(state, SetUpOverPorts(input, output)).ok());
+  }
+  EXPECT_EQ(refused_by("disjoint", 32, 2), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(state.blocking().asked, 4u);
+  EXPECT_EQ(state.blocking().blocked, 2u);
+  // Input 48 leaves for output 3 by direction 0.
+  for (const int port : {0, 1}) state.SetFault(LinkId{0, 48, port}, /*down=*/true);
+  for (const char* protocol : {"disjoint", "minimum"}) {
+    EXPECT_EQ(refused_by(protocol, 48, 3), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_EQ(state.blocking().asked, 8u);
+  EXPECT_EQ(state.blocking().blocked, 2u);
+}
+
+// 0000 -> 0001 and 1000 -> 0011 both leave node 0000 of level 1 straight on, where q_limited loses
+// one of the two. It loses the third, whose first link is down.
+TEST(FabricStatePorts, WhatAProtocolLosesCountsAsAskedAndAtAFullLinkAsBlocked) {
+  FabricState state(std::make_shared<const Network>(
+                        *Network::Make({.kind = NetworkKind::kButterfly, .rows = 16})),
+                    0);
+  state.SetFault(LinkId{0, 5, 0}, /*down=*/true);
+  const PermutationOrder order{
+      .protocol = "q_limited", .requests = {{0, 1}, {8, 3}, {5, 7}}, .options = {}};
+  const auto routed = Execute(state, order, "");
+  ASSERT_TRUE(routed.ok()) << routed.status();
+  EXPECT_EQ(routed->paths.size(), 1u);
+  state.Commit();
+  EXPECT_EQ(state.blocking().asked, 3u);
+  EXPECT_EQ(state.blocking().blocked, 1u);
 }
 
 TEST(FabricStatePorts, AProtocolOfASetUpMustBeOneThatChoosesPathByPath) {

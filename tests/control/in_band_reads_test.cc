@@ -81,8 +81,15 @@ TEST_F(InBandReadsTest, ABatchIsThatOfTheDryRun) {
       const auto served = AskAll(protocol, users, /*in_band=*/true, first);
       ASSERT_TRUE(served.ok()) << served.status();
       ASSERT_EQ(served->paths_size(), static_cast<int>(users));
+      std::map<uint32_t, uint64_t> circuits;  // by input
+      for (const v1::Circuit& circuit : List(*controller_)) {
+        circuits[circuit.input()] = circuit.id();
+      }
       for (int i = 0; i < served->paths_size(); ++i) {
-        EXPECT_EQ(served->paths(i).DebugString(), dry->paths(i).DebugString());
+        v1::ObjectPath path = served->paths(i);
+        EXPECT_EQ(path.circuit(), circuits.at(path.input()));
+        path.set_circuit(0);
+        EXPECT_EQ(path.DebugString(), dry->paths(i).DebugString());
       }
       ASSERT_EQ(served->buddies_size(), dry->buddies_size());
       for (int i = 0; i < served->buddies_size(); ++i) {
@@ -149,6 +156,22 @@ TEST_F(InBandReadsTest, OneByOneTheLessBusyCopyServes) {
 }
 
 // The data plane knows the objects that are read before the controller sends them again.
+TEST_F(InBandReadsTest, AReleaseWithItsKeyIsDoneOnce) {
+  Start(RandomlyWired(16));
+  ASSERT_TRUE(PlaceAt(1, {0, 8}).ok());
+  const auto read = Ask(3, 1, true);
+  ASSERT_TRUE(read.ok()) << read.status();
+  v1::ReleaseObjectRequest request;
+  request.set_user(3);
+  request.set_in_band(true);
+  request.set_idempotency_key("ended");
+  for (int times = 0; times < 2; ++times) {
+    const auto ended = Call(*controller_->data_server, &Stub::Release, request);
+    ASSERT_TRUE(ended.ok()) << ended.status();
+    EXPECT_EQ(ended->path().circuit(), read->path().circuit());
+  }
+}
+
 TEST_F(InBandReadsTest, AControllerThatRestartsKnowsWhoReadsWhat) {
   Start(RandomlyWired(16));
   ASSERT_TRUE(Place(16, 2).ok());

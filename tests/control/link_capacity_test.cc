@@ -123,6 +123,15 @@ TEST_F(LinkCapacityTest, TheOtherPathServesWhereTheChosenOneIsFull) {
   const auto served = SetUpCircuit(*controller_, 3, 9);
   ASSERT_TRUE(served.ok()) << served.status();
   EXPECT_EQ(served->circuit().choice(), "p_prime");
+  // It has the only path with room, so it stays there.
+  for (const char* protocol : {"", "minimum"}) {
+    v1::MoveRequest move;
+    move.set_input(3);
+    move.set_protocol(protocol);
+    const auto moved = Call(*controller_->circuits, &v1::Circuits::Stub::Move, move);
+    ASSERT_TRUE(moved.ok()) << protocol << moved.status();
+    EXPECT_EQ(moved->circuit().choice(), "p_prime");
+  }
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 

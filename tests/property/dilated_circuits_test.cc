@@ -96,6 +96,28 @@ TEST(DilatedCircuits, MinimumKeepsOffLinksThatAreDown) {
   for (const CircuitPath& path : result.paths) EXPECT_TRUE(faults.IsWhole(path.input, path.tag));
 }
 
+// All three cross direction 0 of row 0 at stage 2. Where its first port carries one circuit at
+// most, the second port gets the others; where no port has room, the path has the first port as
+// before.
+TEST(DilatedCircuits, MinimumKeepsOffLinksThatAreFull) {
+  const Network network = Dilated(32, 2);
+  LinkCapacity capacity;
+  const auto ports = [&] {
+    std::vector<int> third;
+    const auto result = RoutePermutation("minimum", LinkLoad(network), {{0, 0}, {8, 1}, {16, 2}},
+                                         {.capacity = &capacity});
+    for (const CircuitPath& path : result->paths) {
+      third.push_back(PortOfHop(network, path.tag, 2));
+    }
+    return third;
+  };
+  EXPECT_THAT(ports(), testing::ElementsAre(0, 1, 0));
+  capacity.of_link[network.link_index({2, 0, 0})] = 1;
+  EXPECT_THAT(ports(), testing::ElementsAre(0, 1, 1));
+  capacity.of_link[network.link_index({2, 0, 1})] = 1;
+  EXPECT_THAT(ports(), testing::ElementsAre(0, 1, 0));
+}
+
 TEST(DilatedCircuits, ProtocolsOfOtherNetworksSayWhatTheyNeed) {
   for (const char* protocol : {"one_choice", "valiant", "benes", "q_limited", "ranade_flip"}) {
     const absl::Status status = FindProtocol(protocol, NetworkKind::kDilatedButterfly).status();

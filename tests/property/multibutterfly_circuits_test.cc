@@ -22,9 +22,10 @@ Network Multibutterfly(uint32_t rows, int multiplicity, uint64_t seed) {
 }
 
 // The ports of the first path, by its ports, among those whose fullest link has the fewest circuits
-// and none of whose links is blocked; empty if every path is blocked. All paths are tried.
+// and none of whose links is blocked or full; empty if there is none. All paths are tried.
 std::vector<int> BestByTrial(const Network& network, const std::vector<uint32_t>& load,
-                             const FaultSet& faults, Row input, Row output) {
+                             const FaultSet& faults, const LinkCapacity& capacity, Row input,
+                             Row output) {
   const int d = network.multiplicity();
   int paths = 1;
   for (int hop = 0; hop < network.stages(); ++hop) paths *= d;
@@ -42,7 +43,9 @@ std::vector<int> BestByTrial(const Network& network, const std::vector<uint32_t>
     for (int stage = 0; stage < network.stages(); ++stage) {
       const uint64_t link = network.link_index({stage, row, ports[stage]});
       most = std::max(most, load[link]);
-      whole = whole && !faults.blocks(link);
+      const bool full =
+          capacity.of_link.count(link) != 0 && load[link] == capacity.of_link.at(link);
+      whole = whole && !faults.blocks(link) && !full;
       row = network.next_row(stage, row, ports[stage]);
     }
     EXPECT_EQ(row, output);
@@ -62,23 +65,39 @@ TEST(MultibutterflyCircuits, MinimumTakesThePathThatATrialOfAllPathsFinds) {
         const auto links = static_cast<uint32_t>(network.link_count());
         faults.SetLinkUp(network.link_at(RandomBelow(seed, RandomStream::kTest, i, links)), false);
       }
+      // A third of the links carry one circuit at most.
+      LinkCapacity capacity;
+      for (uint64_t link = 0; seed % 3 == 0 && link < network.link_count(); link += 3) {
+        capacity.of_link[link] = 1;
+      }
+      const ProtocolOptions options{.faults = &faults, .capacity = &capacity};
       // Three permutations, one after the other, so that links have several circuits.
       std::vector<uint32_t> load(network.link_count());
       LinkLoad standing(network);
-      const auto chooser = MakeChooser("minimum", network, {.faults = &faults}).value();
+      const auto chooser = MakeChooser("minimum", network, options).value();
       for (const char* name : {"bitrev", "random", "identity"}) {
         const Permutation permutation = PermutationByName(name, 16, seed).value();
+        std::vector<Request> requests;
+        for (Row input = 0; input < 16; ++input) requests.push_back({input, permutation[input]});
+        const RouteResult together =
+            RoutePermutation("minimum", standing, requests, options).value();
+        bool all_found = true;
         for (Row input = 0; input < 16; ++input) {
           const std::vector<int> best =
-              BestByTrial(network, load, faults, input, permutation[input]);
+              BestByTrial(network, load, faults, capacity, input, permutation[input]);
           const CircuitPath path = chooser->Choose(standing, input, permutation[input]);
           EXPECT_EQ(path.choice, PathChoice::kLeastLoaded);
           if (best.empty()) {
-            EXPECT_FALSE(faults.IsWhole(input, path.tag));
+            EXPECT_FALSE(faults.IsWhole(input, path.tag) &&
+                         !FirstFullLink(capacity, standing, network, input, path.tag));
+            all_found = false;
             EXPECT_EQ(OutputOfTag(network, path.tag), permutation[input]);
             continue;
           }
           ASSERT_EQ(PortsOfTag(network, path.tag), best);
+          if (all_found) {
+            EXPECT_EQ(PortsOfTag(network, together.paths[input].tag), best);
+          }
           standing.Add(input, path.tag);
           ForEachLink(network, input, path.tag, [&](uint64_t link) { ++load[link]; });
         }

@@ -128,6 +128,14 @@ class MemoryAttackTest(CommandLineTest):
         self.assertLess(peak, MOST_MIB)
         return {use["name"]: use for use in status.get("resources", [])}
 
+    def test_keys_of_batches_whose_requests_are_all_refused(self):
+        self.start(TWO_FOLD)
+        self.assertEqual(self.call("Circuits/SetUp", set_up(0, 0))[0], "OK")
+        batch = bytes_of(1, set_up(0, 0)) * 60_000
+        told = collections.Counter(self.call("Circuits/SetUpBatch", batch + bytes_of(3, b"key %d" % i))[0] for i in range(20))
+        self.survived("sixty thousand errors for each of twenty keys", dict(told))
+        self.assertEqual(told, {"OK": 20})
+
     def test_messages_that_grow_when_they_are_parsed(self):
         self.start(TWO_FOLD)
         batch = bytes_of(1, b"") * (10 << 20)  # 20 MiB, ten million requests
