@@ -87,7 +87,10 @@ class FrameWriter {
         break;
       case dataplane::TapPlace::kPortOut:
         out->set_place(v1::CapturedFrame::PORT_OUT);
-        if (frame.number != dataplane::kNoPort) out->set_port(fabric_.PortName(frame.number));
+        // A packet without a frame goes to no port, whether its row has one or not.
+        if (frame.number != dataplane::kNoPort && frame.kept != 0) {
+          out->set_port(fabric_.PortName(frame.number));
+        }
         break;
     }
     out->set_input(frame.input);

@@ -21,6 +21,7 @@
 #include "control/cli/capture_stream.h"
 #include "control/cli/capture_words.h"
 #include "control/cli/link_selection.h"
+#include "control/cli/terminal.h"
 #include "control/cli/verb.h"
 #include "control/json/message_json.h"
 
@@ -29,6 +30,7 @@ namespace {
 
 constexpr uint32_t kSnaplenOfCapture = 256;
 constexpr uint32_t kLargestSnaplen = 9018;
+constexpr uint64_t kMostLinksCaptured = 1024;
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 
 struct CaptureOptions {
@@ -142,7 +144,7 @@ absl::StatusOr<v1::CaptureRequest> CaptureRequestOf(const CaptureOptions& option
   if (!words.ok()) return words.status();
   v1::CaptureRequest request = std::move(words->request);
   if (words->has_selector) {
-    const auto links = LinksOf(words->selector, common);
+    const auto links = LinksOf(words->selector, kMostLinksCaptured, "captured", common);
     if (!links.ok()) return links.status();
     request.mutable_links()->Add(links->begin(), links->end());
   }
@@ -168,6 +170,7 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
   }
   const absl::StatusOr<FrameFilter> filter = FrameFilter::Compile(options.filter, options.snaplen);
   if (!filter.ok()) return filter.status();
+  SignalReader signals;  // before gRPC starts threads
   const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, *filter, common);
   if (!request.ok()) return request.status();
   signal(SIGPIPE, SIG_IGN);  // whoever reads may end first
@@ -209,7 +212,7 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
     if (!blocks.empty()) written.Update(file.Write(blocks));
     return written.ok() && !full && (options.count == 0 || totals.written < options.count);
   };
-  absl::Status status = ReadCapture(*request, common, take);
+  absl::Status status = ReadCapture(*request, common, signals, take);
   written.Update(file.Close());
   status.Update(written);
   if (full) fprintf(stderr, "%s is as large as --max-size allows\n", file.name().c_str());

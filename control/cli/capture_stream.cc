@@ -11,7 +11,6 @@
 
 #include "bfly/v1/capture.grpc.pb.h"
 #include "control/cli/client.h"
-#include "control/cli/terminal.h"
 
 namespace bfly::control {
 namespace {
@@ -39,8 +38,8 @@ void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& contex
 }  // namespace
 
 absl::Status ReadCapture(const v1::CaptureRequest& request, const Common& common,
-                         const std::function<bool(v1::CaptureBatch&)>& take, bool* interrupted) {
-  SignalReader signals;  // before gRPC starts threads
+                         SignalReader& signals, const std::function<bool(v1::CaptureBatch&)>& take,
+                         bool* interrupted) {
   int over[2];
   if (pipe(over) != 0) return absl::ErrnoToStatus(errno, "pipe");
   const auto stub = v1::Captures::NewStub(Connect(common));

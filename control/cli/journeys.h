@@ -16,16 +16,19 @@ struct Journey {
   v1::CapturedFrame first;  // the copy that came first; what it says of the frame holds everywhere
   std::string data_plane;   // of this copy
   uint64_t entered_ns = 0;  // Unix time
+  uint64_t seen_ns = 0;     // Unix time at which the frame came to the last of these places
   std::map<uint32_t, v1::CapturedFrame> hops;
   bool has_left = false;
-  v1::CapturedFrame left;  // at the output
+  bool is_dropped = false;  // at the output, whose row has no port
+  v1::CapturedFrame left;   // at the output, also of a frame that is dropped there
 };
 
 class Journeys {
  public:
-  // At most `most` frames are followed at a time. A frame that was not seen at its first link makes
-  // room for others: it may have come to the end of the path by another way. So does a frame that
-  // has not left two seconds after it came.
+  // At most `most` frames are followed at a time. When they are so many, two kinds of frames make
+  // room for another one: frames that came nowhere for two seconds, because they may be lost, and
+  // frames that were not seen at their first link, because they may have come to the end of the
+  // path by another way.
   explicit Journeys(size_t most) : most_(most) {}
   // How many links every path has. Call it before Add: no journey is complete before it is known.
   void SetHops(uint32_t hops) { hops_ = hops; }
@@ -36,14 +39,16 @@ class Journeys {
 
   // Journeys with all hops and an end, in the order in which they ended.
   const std::vector<Journey>& complete() const { return complete_; }
+  // How many frames were followed to their end, also those that were dropped there.
+  size_t ended() const;
   // The others, in the order in which they began.
   const std::vector<Journey>& open() const { return open_; }
   // Those of them that were seen at their first link.
   std::vector<Journey> begun() const;
 
  private:
-  // Whether another journey may begin, of a frame that entered at this time.
-  bool MakeRoom(uint64_t entered);
+  // Whether another journey may begin, of a frame that is seen at this Unix time.
+  bool MakeRoom(uint64_t now_ns);
 
   uint32_t hops_ = 0;
   const size_t most_;

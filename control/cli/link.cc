@@ -39,7 +39,8 @@ absl::Status SetState(const std::vector<std::string>& words, bool up, const Comm
   if (!selector.ok()) return selector.status();
   const bool one = OneLink(words).ok();
   const absl::StatusOr<std::vector<v1::LinkRef>> links =
-      up && !one ? DownLinksOf(*selector, common) : LinksOf(*selector, common);
+      up && !one ? DownLinksOf(*selector, common)
+                 : LinksOf(*selector, kMostLinks, up ? "set up" : "set down", common);
   if (!links.ok()) return links.status();
   if (links->size() > kMostLinks) {
     return absl::InvalidArgumentError(

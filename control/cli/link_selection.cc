@@ -10,8 +10,8 @@
 
 namespace bfly::control {
 
-absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector,
-                                                 const Common& common) {
+absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector, uint64_t most,
+                                                 absl::string_view done, const Common& common) {
   auto stub = v1::Fabric::NewStub(Connect(common));
   v1::StatusResponse response;
   const absl::Status status =
@@ -29,6 +29,12 @@ absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selecto
   if (selector.has_port() && selector.port() >= fabric.ports()) {
     return absl::InvalidArgumentError(
         absl::StrCat("port: ", selector.port(), " is outside 0..", fabric.ports() - 1));
+  }
+  const uint64_t wanted =
+      uint64_t{stages->size()} * rows->size() * (selector.has_port() ? 1 : fabric.ports());
+  if (wanted > most) {
+    return absl::InvalidArgumentError(absl::StrCat("the links are ", wanted, " together; 1 to ",
+                                                   most, " can be ", done, " at once"));
   }
   std::vector<v1::LinkRef> links;
   for (const uint32_t stage : *stages) {

@@ -2,9 +2,11 @@
 // The links of the loaded fabric that a selector names.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "bfly/v1/circuits.pb.h"
 #include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/topology.pb.h"
@@ -12,10 +14,10 @@
 
 namespace bfly::control {
 
-// By stage, row and port. InvalidArgument: a link is outside the fabric. FailedPrecondition: no
-// fabric is loaded.
-absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector,
-                                                 const Common& common);
+// By stage, row and port. InvalidArgument: a link is outside the fabric, or there are more than
+// `most`; `done` says what is done with them ("captured"). FailedPrecondition: no fabric is loaded.
+absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector, uint64_t most,
+                                                 absl::string_view done, const Common& common);
 
 // Those of the links that were taken down by themselves. The controller finds them, so a selector
 // of a million links costs nothing. Its errors name the field.

@@ -13,6 +13,7 @@
 #include "control/cli/capture_stream.h"
 #include "control/cli/capture_words.h"
 #include "control/cli/journeys.h"
+#include "control/cli/terminal.h"
 #include "control/cli/verb.h"
 
 namespace bfly::control {
@@ -48,6 +49,7 @@ void PrintJourney(const Journey& journey) {
     const std::string port = journey.left.port();
     line("", port.empty() ? "sink" : port + " out", journey.left);
   }
+  if (journey.is_dropped) line("", "dropped", journey.left);
 }
 
 nlohmann::ordered_json JourneyJson(const Journey& journey) {
@@ -75,6 +77,10 @@ nlohmann::ordered_json JourneyJson(const Journey& journey) {
   if (journey.has_left) {
     out["left"] = {{"port", journey.left.port()}};
     out["left"].update(times(journey.left));
+  }
+  if (journey.is_dropped) {
+    out["dropped"] = {{"reason", "no_port_at_row"}};
+    out["dropped"].update(times(journey.left));
   }
   return out;
 }
@@ -109,9 +115,10 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
       fprintf(stderr, "waiting for a frame\n");
     }
     for (const v1::CapturedFrame& frame : batch.frames()) journeys.Add(frame, batch.data_plane());
-    return journeys.complete().size() < options.count;
+    return journeys.ended() < options.count;
   };
-  const absl::Status status = ReadCapture(request, common, take, &interrupted);
+  SignalReader signals;  // before gRPC starts threads
+  const absl::Status status = ReadCapture(request, common, signals, take, &interrupted);
   std::vector<Journey> shown = journeys.complete();
   if (shown.size() > options.count) shown.resize(options.count);
   if (!shown.empty()) {
@@ -139,6 +146,11 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
         "go by an intermediate row (--late vlb) are not followed"));
   }
   Print({begun.front()}, common);
+  if (begun.front().is_dropped) {
+    return absl::NotFoundError(absl::StrCat("row ", pair->second,
+                                            " has no port, so frames of hosts are dropped there as "
+                                            "no_port_at_row; the table has the hops of the first"));
+  }
   return absl::NotFoundError(
       begun.size() == 1
           ? "one frame was seen, but not to its end; the table has the hops that it made"

@@ -132,6 +132,36 @@ void CheckSlots(const v1::CaptureRequest& request, const v1::AgentCaptureRequest
                    " together; at most ", kMostCaptured, " can be captured at once"));
 }
 
+// A path crosses every stage. Links and ports belong to one data plane each.
+DataPlanes PlanesOf(const v1::AgentCaptureRequest& request, const Intent& intent) {
+  std::set<std::string> names;
+  const auto add_stage = [&](size_t stage) {
+    names.insert(intent.planes[intent.plane_of_stage[stage]]->name());
+  };
+  for (const v1::LinkRef& link : request.links()) add_stage(link.stage());
+  for (size_t stage = 0; request.paths_size() > 0 && stage < intent.plane_of_stage.size(); ++stage)
+    add_stage(stage);
+  const std::set<std::string> ports(request.ports().begin(), request.ports().end());
+  for (const v1::HostPort& port : intent.topology.ports()) {
+    if (ports.contains(port.name())) names.insert(port.data_plane());
+  }
+  DataPlanes planes;
+  for (const std::shared_ptr<DataPlane>& plane : intent.planes) {
+    if (names.contains(plane->name())) planes.push_back(plane);
+  }
+  return planes;
+}
+
+// The input rows of the paths by what data planes tell of them. Frames at links and ports may come
+// from every row, so there are none if the request asks for those.
+std::map<uint32_t, std::set<Row>> InputsByLowBits(const v1::AgentCaptureRequest& request) {
+  std::map<uint32_t, std::set<Row>> inputs;
+  if (request.links_size() != 0 || request.ports_size() != 0) return inputs;
+  for (const v1::AgentCapturePath& path : request.paths())
+    inputs[path.input() % kRowsTold].insert(path.input());
+  return inputs;
+}
+
 absl::StatusOr<CapturePlan> PlanFor(const v1::CaptureRequest& request, const Intent& intent,
                                     const TagsByPair& scheduled) {
   CapturePlan plan;
@@ -149,7 +179,7 @@ absl::StatusOr<CapturePlan> PlanFor(const v1::CaptureRequest& request, const Int
   plan.request.set_max_frames(request.max_frames());
   plan.request.set_max_seconds(request.max_seconds() != 0 ? request.max_seconds()
                                                           : kDefaultCaptureSeconds);
-  plan.planes = intent.planes;
+  plan.planes = PlanesOf(plan.request, intent);
   return plan;
 }
 
@@ -171,11 +201,19 @@ absl::StatusOr<CapturePlan> PlanCapture(const v1::CaptureRequest& request,
   return plan;
 }
 
-void NameCircuits(const LoadedIntent& intent, v1::CaptureBatch* batch) {
+void NameCircuits(const LoadedIntent& intent, const v1::AgentCaptureRequest& request,
+                  v1::CaptureBatch* batch) {
   // Without a fabric there are no circuits to name.
   const auto name = [&](const Intent& now) {
-    if (now.state.size() == 0 || now.state.network().rows() > kRowsTold) return;
+    const bool is_large = now.state.network().rows() > kRowsTold;
+    if (now.state.size() == 0 && !is_large) return;
+    const auto asked = is_large ? InputsByLowBits(request) : std::map<uint32_t, std::set<Row>>();
     for (v1::CapturedFrame& frame : *batch->mutable_frames()) {
+      if (is_large) {
+        const auto inputs = asked.find(frame.input());
+        if (inputs == asked.end() || inputs->second.size() != 1) continue;
+        frame.set_input(*inputs->second.begin());
+      }
       if (frame.input() >= now.state.network().rows()) continue;
       const std::optional<StandingCircuit> circuit = now.state.AtInput(frame.input());
       if (circuit.has_value() && circuit->path.output == frame.output()) {

@@ -22,7 +22,7 @@ inline constexpr uint32_t kDefaultCaptureSeconds = 3'600;
 
 struct CapturePlan {
   v1::AgentCaptureRequest request;
-  DataPlanes planes;  // all of the fabric; those with nothing to copy answer so at once
+  DataPlanes planes;  // those that own a link or port of the request
 };
 
 // INVALID_ARGUMENT names every wrong field. NOT_FOUND: there is no such port or circuit.
@@ -33,7 +33,11 @@ using ScheduledTags =
 absl::StatusOr<CapturePlan> PlanCapture(const v1::CaptureRequest& request,
                                         const LoadedIntent& intent, const ScheduledTags& scheduled);
 
-// Writes the circuits that stand now to the frames of their pairs of rows.
-void NameCircuits(const LoadedIntent& intent, v1::CaptureBatch* batch);
+// Writes the circuits that stand now to the frames of their pairs of rows. `request` is of these
+// frames. Data planes tell the low 16 bits of input rows. If it asks for paths alone, the input
+// becomes the row that it asks for with these bits, if that is one. Where a network has more rows
+// and the row is not known, the input stays and the frame has no circuit.
+void NameCircuits(const LoadedIntent& intent, const v1::AgentCaptureRequest& request,
+                  v1::CaptureBatch* batch);
 
 }  // namespace bfly::control

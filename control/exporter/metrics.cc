@@ -2,11 +2,14 @@
 #include "control/exporter/metrics.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "control/exporter/drop_reasons.h"
 #include "control/exporter/families.h"
 #include "control/exporter/link_metrics.h"
 #include "control/exporter/owners.h"
@@ -59,6 +62,22 @@ void AddFabric(const Scrape& scrape, MetricFamilies& families) {
       .Set({}, static_cast<double>(fabric.faults().unreachable_pairs()));
 }
 
+// One series a reason, also of the `reasons` for which nothing was dropped.
+void SetDrops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops,
+              std::initializer_list<std::span<const char* const>> reasons, const Labels& labels,
+              MetricSeries& series) {
+  std::map<std::string, uint64_t> packets;
+  for (const auto& some : reasons) {
+    for (const char* reason : some) packets[reason] = 0;
+  }
+  for (const v1::DropCount& drop : drops) packets[drop.reason()] = drop.packets();
+  for (const auto& [reason, count] : packets) {
+    Labels with_reason = labels;
+    with_reason.emplace_back("reason", reason);
+    series.Set(with_reason, static_cast<double>(count));
+  }
+}
+
 void AddAccount(const v1::Counters& counters, MetricFamilies& families) {
   const v1::Conservation& account = counters.conservation();
   families.Counter("bfly_packets_injected_total", "Packets that entered the fabric.")
@@ -67,8 +86,7 @@ void AddAccount(const v1::Counters& counters, MetricFamilies& families) {
       .Set({}, static_cast<double>(account.delivered()));
   MetricSeries& dropped =
       families.Counter("bfly_packets_dropped_total", "Packets dropped inside the fabric.");
-  for (const v1::DropCount& drop : counters.drops())
-    dropped.Set({{"reason", drop.reason()}}, static_cast<double>(drop.packets()));
+  SetDrops(counters.drops(), {kPortDropReasons, kInnerDropReasons}, {}, dropped);
   families.Gauge("bfly_packets_in_flight", "Packets that are inside the fabric.")
       .Set({}, static_cast<double>(account.in_flight()));
   families.Gauge("bfly_account_problems", "What does not add up, as Telemetry says.")
@@ -98,17 +116,13 @@ void AddPorts(const v1::Counters& counters, MetricFamilies& families) {
   MetricSeries& dropped = families.Counter("bfly_port_dropped_packets_total",
                                            "Frames dropped at the port by the fabric.");
   for (const v1::PortCounters& port : counters.ports()) {
-    Labels labels = {{"data_plane", port.data_plane()}, {"port", port.name()}};
+    const Labels labels = {{"data_plane", port.data_plane()}, {"port", port.name()}};
     rx.Set(labels, static_cast<double>(port.rx_packets()));
     rx_bytes.Set(labels, static_cast<double>(port.rx_bytes()));
     tx.Set(labels, static_cast<double>(port.tx_packets()));
     tx_bytes.Set(labels, static_cast<double>(port.tx_bytes()));
     missed.Set(labels, static_cast<double>(port.rx_missed()));
-    labels.emplace_back("reason", "");
-    for (const v1::DropCount& drop : port.drops()) {
-      labels.back().second = drop.reason();
-      dropped.Set(labels, static_cast<double>(drop.packets()));
-    }
+    SetDrops(port.drops(), {kPortDropReasons}, labels, dropped);
   }
 }
 

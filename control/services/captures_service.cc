@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,11 +21,49 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
+
+// The captures that run. Each is told the time every second.
+class RunningCaptures {
+ public:
+  using Moment = std::chrono::steady_clock::time_point;
+  using Tell = std::function<void(Moment now)>;
+
+  void Add(const void* capture, Tell tell) {
+    const std::lock_guard lock(mutex_);
+    running_[capture] = std::move(tell);
+  }
+  // Waits until nobody tells the capture anything.
+  void Remove(const void* capture) {
+    const std::lock_guard lock(mutex_);
+    running_.erase(capture);
+  }
+  void TellAll() {
+    const std::lock_guard lock(mutex_);
+    const Moment now = std::chrono::steady_clock::now();
+    for (const auto& [capture, tell] : std::map<const void*, Tell>(running_)) {
+      // The capture that was told before may have ended others.
+      if (running_.contains(capture)) tell(now);
+    }
+  }
+
+ private:
+  // Recursive, because gRPC may end a call on the thread that cancels it. No thread holds another
+  // lock when it takes this one.
+  std::recursive_mutex mutex_;
+  std::map<const void*, Tell> running_;  // mutex_
+};
+
 namespace {
+
+using Moment = RunningCaptures::Moment;
 
 constexpr size_t kMostCaptureRequest = 256 << 10;
 // A data plane ends a capture by itself. This is how much later it is given up.
 constexpr std::chrono::seconds kCapturePatience{60};
+// A data plane sends a message every second. One that has been silent for so long when its time is
+// over is given up at once.
+constexpr std::chrono::seconds kSilence{5};
+constexpr std::chrono::seconds kSilenceLook{1};
 
 absl::Status ParseCapture(const grpc::ByteBuffer& bytes, v1::CaptureRequest* request) {
   if (bytes.Length() > kMostCaptureRequest) {
@@ -42,10 +82,13 @@ absl::Status ParseCapture(const grpc::ByteBuffer& bytes, v1::CaptureRequest* req
 class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   CaptureStream(grpc::CallbackServerContext* context, StalledCalls& stalled, Controller& controller,
-                ScheduleControl& schedules, const AgentCaller& caller,
+                ScheduleControl& schedules, RunningCaptures& all, const AgentCaller& caller,
                 const grpc::ByteBuffer& bytes)
-      : stalled_(stalled, context, &controller.resources().captures), controller_(controller) {
+      : stalled_(stalled, context, &controller.resources().captures),
+        controller_(controller),
+        all_(all) {
     if (absl::Status status = Begin(schedules, caller, bytes); !status.ok()) End(status);
+    all_.Add(this, [this](Moment now) { EndIfSilent(now); });
   }
 
   void OnWriteDone(bool ok) override {
@@ -62,6 +105,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnCancel() override { End(absl::CancelledError("cancelled")); }
 
   void OnDone() override {
+    all_.Remove(this);
     if (counted_) controller_.resources().captures.Give();
     delete this;
   }
@@ -92,7 +136,11 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     const std::string name;
     grpc::ClientContext context;
     v1::CaptureBatch batch;  // read, and not written yet
-    bool began = false;      // CaptureStream::mutex_
+    // CaptureStream::mutex_ guards what follows.
+    bool began = false;
+    bool ended = false;
+    bool reads = true;  // a message is waited for
+    Moment reads_since = std::chrono::steady_clock::now();
 
    private:
     CaptureStream& stream_;
@@ -120,6 +168,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     request_ = std::move(plan->request);
     stalled_.EndAfter(std::chrono::seconds(request_.max_seconds()));
     const std::lock_guard lock(mutex_);
+    over_ = std::chrono::steady_clock::now() + std::chrono::seconds(request_.max_seconds());
     running_ = upstreams_.size();
     for (const auto& upstream : upstreams_) upstream->Begin(request_, caller.owner.id());
     return absl::OkStatus();
@@ -127,6 +176,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void OnBatch(Upstream& upstream) {
     Change([&] {
+      upstream.reads = false;
       if (!upstream.batch.began()) {
         queue_.push_back(&upstream);
       } else {
@@ -139,9 +189,10 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   // A data plane with nothing to copy ends first and well. An error ends the capture.
-  void OnUpstreamDone(const Upstream& upstream, const grpc::Status& status) {
+  void OnUpstreamDone(Upstream& upstream, const grpc::Status& status) {
     Change([&] {
       --running_;
+      upstream.ended = true;
       if (!status.ok()) {
         const absl::Status error = FromGrpc(status);
         SetEnding(absl::Status(error.code(),
@@ -150,6 +201,24 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         SetEnding(absl::InternalError(
             absl::StrCat("data plane ", upstream.name, " ended the capture before it began")));
       }
+    });
+  }
+
+  // Ends the capture if its time is over and all data planes that have not ended are silent.
+  void EndIfSilent(Moment now) {
+    Change([&] {
+      const Upstream* silent = nullptr;
+      for (const auto& upstream : upstreams_) {
+        // Copies of the others wait until all have begun.
+        const bool waits = upstream->began && began_ < upstreams_.size();
+        if (upstream->ended || waits) continue;
+        if (!upstream->reads || now < upstream->reads_since + kSilence) return;
+        silent = upstream.get();
+      }
+      if (silent == nullptr || now < over_ + kSilence || writing_ != nullptr) return;
+      SetEnding(absl::DeadlineExceededError(absl::StrCat(
+          "data plane ", silent->name,
+          ": it sends nothing, and the time of the capture is over; its last copies are lost")));
     });
   }
 
@@ -193,7 +262,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       }
       *left_ -= static_cast<uint64_t>(batch.frames_size());
     }
-    if (batch.frames_size() != 0) NameCircuits(controller_.intent(), &batch);
+    if (batch.frames_size() != 0) NameCircuits(controller_.intent(), request_, &batch);
     bytes_ = Serialize(batch);
     stalled_.SetSending(true);
     StartWrite(&bytes_);
@@ -203,6 +272,8 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void GoOn(Upstream& upstream) {
     if (ending_.has_value()) return upstream.RemoveHold();
     upstream.batch.Clear();
+    upstream.reads = true;
+    upstream.reads_since = std::chrono::steady_clock::now();
     upstream.StartRead(&upstream.batch);
   }
 
@@ -215,11 +286,13 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   StalledCalls::Call stalled_;
   Controller& controller_;
+  RunningCaptures& all_;
   bool counted_ = false;  // among the captures
   v1::AgentCaptureRequest request_;
   std::vector<std::unique_ptr<Upstream>> upstreams_;
 
   std::mutex mutex_;              // guards what follows
+  Moment over_;                   // the time of the capture
   size_t running_ = 0;            // data planes' streams
   size_t began_ = 0;              // data planes that copy
   std::deque<Upstream*> queue_;   // with a message to write
@@ -232,17 +305,21 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
 }  // namespace
 
+CapturesService::~CapturesService() = default;
+
 CapturesService::CapturesService(Controller& controller, ScheduleControl& schedules,
                                  AgentCaller caller, CallDesk& desk)
     : ByteService("bfly.v1.Captures", desk),
       controller_(controller),
       schedules_(schedules),
       caller_(std::move(caller)),
-      stalled_(desk.stalled()) {
+      stalled_(desk.stalled()),
+      running_(std::make_unique<RunningCaptures>()),
+      looks_([this] { running_->TellAll(); }, kSilenceLook) {
   AddServerStream("Capture", Role::kOperator,
                   [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
-                    return new CaptureStream(context, stalled_, controller_, schedules_, caller_,
-                                             *bytes);
+                    return new CaptureStream(context, stalled_, controller_, schedules_, *running_,
+                                             caller_, *bytes);
                   });
 }
 

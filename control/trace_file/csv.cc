@@ -8,11 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "control/trace_file/trace_file.h"
 
 namespace bfly::control {
 namespace {
 
+// Excel begins a file of UTF-8 with it.
+constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int kMaxErrors = 20;
 constexpr uint32_t kMinFrameBytes = 64;
 constexpr uint32_t kMaxFrameBytes = 9018;
@@ -134,10 +137,20 @@ class CsvReader {
   std::vector<std::string> messages_;
 };
 
+// A packet whose first number is misspelt has numbers behind it.
+bool NamesColumns(absl::string_view line) {
+  const std::vector<absl::string_view> cells = absl::StrSplit(line, ',');
+  return std::all_of(cells.begin(), cells.end(), [](absl::string_view cell) {
+    cell = absl::StripLeadingAsciiWhitespace(cell);
+    return !cell.empty() && absl::ascii_isalpha(static_cast<unsigned char>(cell[0]));
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<TraceFile> TraceFromCsv(absl::string_view text, uint32_t rows,
                                        const std::string& where) {
+  absl::ConsumePrefix(&text, kByteOrderMark);
   CsvReader reader(rows, where);
   int line = 0;
   bool any = false;
@@ -145,8 +158,7 @@ absl::StatusOr<TraceFile> TraceFromCsv(absl::string_view text, uint32_t rows,
     ++line;
     const absl::string_view content = absl::StripAsciiWhitespace(rest.substr(0, rest.find('#')));
     if (content.empty()) continue;
-    // The line names the columns.
-    if (!any && absl::ascii_isalpha(static_cast<unsigned char>(content[0]))) {
+    if (!any && NamesColumns(content)) {
       any = true;
       continue;
     }

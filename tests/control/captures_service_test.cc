@@ -7,6 +7,8 @@
 #include <array>
 
 #include "bfly/v1/capture.grpc.pb.h"
+#include "control/controller/capture_plan.h"
+#include "control/intent/execute.h"
 #include "tests/control/service_fixture.h"
 
 namespace bfly::control {
@@ -78,6 +80,14 @@ bool WriteFrame(Writer& writer, const std::string& plane, uint64_t time_ns) {
   return writer.Write(batch);
 }
 
+// A link of dp0, and one of dp1.
+v1::CaptureRequest LinksOfBothPlanes() {
+  v1::CaptureRequest request;
+  request.add_links()->set_stage(0);
+  request.add_links()->set_stage(4);
+  return request;
+}
+
 class CapturesOfTwoPlanes : public testing::Test {
  protected:
   // Loads a fabric over two data planes, and serves captures of it.
@@ -105,10 +115,11 @@ class CapturesOfTwoPlanes : public testing::Test {
     if (absl::Status status = Serve(std::move(of_dp0), std::move(of_dp1)); !status.ok()) {
       return status;
     }
+    return Read(LinksOfBothPlanes());
+  }
+  absl::Status Read(const v1::CaptureRequest& request) {
     grpc::ClientContext context;
     SetDeadline(context);
-    v1::CaptureRequest request;
-    request.add_links();
     const auto stream = stub_->Capture(&context, request);
     for (v1::CaptureBatch batch; stream->Read(&batch);) got_.push_back(batch);
     const absl::Status end = FromGrpc(stream->Finish());
@@ -128,6 +139,41 @@ class CapturesOfTwoPlanes : public testing::Test {
   std::unique_ptr<v1::Captures::Stub> stub_;
   std::vector<v1::CaptureBatch> got_;
 };
+
+// 70,000 is 4,464 modulo 65,536.
+TEST(NameCircuits, OfALargeNetworkTellTheRowThatWasAskedFor) {
+  const TemporaryFolder directory;
+  v1::Topology topology = SmallTopology(false, 1 << 17);
+  topology.mutable_network()->set_kind(v1::BUTTERFLY);
+  topology.mutable_placement(0)->set_stages("0-16");
+  auto intent = MakeIntent(topology, directory.path(), {}, {}, 0);
+  ASSERT_TRUE(intent.ok()) << intent.status();
+  const Outcome circuit = Execute((*intent)->state, {SetUpOrder{70'000, 6, {}}, ""});
+  ASSERT_TRUE(circuit.ok()) << circuit.status();
+  (*intent)->state.Commit();
+  const Arbitration arbitration;
+  LoadedIntent loaded(arbitration);
+  loaded.Replace(*std::move(intent));
+  const auto named = [&loaded](const v1::AgentCaptureRequest& request) {
+    v1::CaptureBatch batch;
+    batch.add_frames()->set_input(4'464);
+    batch.mutable_frames(0)->set_output(6);
+    NameCircuits(loaded, request, &batch);
+    return std::pair(batch.frames(0).input(), batch.frames(0).circuit());
+  };
+  v1::AgentCaptureRequest request;
+  request.add_paths()->set_input(70'000);
+  request.add_paths()->set_input(5);
+  EXPECT_EQ(named(request), std::pair(70'000u, circuit->id));
+  // Both rows have these low 16 bits.
+  v1::AgentCaptureRequest both = request;
+  both.add_paths()->set_input(4'464);
+  EXPECT_EQ(named(both), std::pair(4'464u, uint64_t{0}));
+  // Any row's frames come to a link.
+  v1::AgentCaptureRequest with_link = request;
+  with_link.add_links();
+  EXPECT_EQ(named(with_link), std::pair(4'464u, uint64_t{0}));
+}
 
 TEST_F(CapturesOfTwoPlanes, BeginBeforeAnyFrameComes) {
   OneGate frames_are_under_way;
@@ -177,8 +223,7 @@ TEST_F(CapturesOfTwoPlanes, GiveTheirPlaceBackAfterTheirTimeThoughNobodyReads) {
   const absl::Status served = Serve(FramesWithoutEnd("dp0"), FramesWithoutEnd("dp1"));
   ASSERT_TRUE(served.ok()) << served;
   grpc::ClientContext context;
-  v1::CaptureRequest request;
-  request.add_links();
+  v1::CaptureRequest request = LinksOfBothPlanes();
   request.set_max_seconds(1);
   const auto stream = stub_->Capture(&context, request);
   ASSERT_TRUE(Eventually([&] { return captures() == 1; }));
@@ -196,8 +241,7 @@ TEST_F(CapturesOfTwoPlanes, ThatNobodyReadsMakeRoomForAnotherOnceAllPlacesAreTak
     grpc::ClientContext context;
     std::unique_ptr<grpc::ClientReader<v1::CaptureBatch>> stream;
   };
-  v1::CaptureRequest request;
-  request.add_links();
+  v1::CaptureRequest request = LinksOfBothPlanes();
   request.set_max_seconds(3600);
   const auto begin = [&](Client& client) {
     grpc::ChannelArguments own;
@@ -237,6 +281,54 @@ TEST_F(CapturesOfTwoPlanes, EndWithTheErrorOfAPlaneThatDoesNotBegin) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(status.message(), "data plane dp1: a worker made no pass");
   EXPECT_TRUE(got_.empty());
+}
+
+TEST_F(CapturesOfTwoPlanes, EndSoonAfterTheirTimeThoughAPlaneIsSilent) {
+  const absl::Status served = Serve(
+      [](grpc::ServerContext&, Writer& writer) {
+        WriteBegan(writer, "dp0");
+        WriteFrame(writer, "dp0", 1);
+        return grpc::Status::OK;
+      },
+      [](grpc::ServerContext& context, Writer& writer) {
+        WriteBegan(writer, "dp1");
+        while (!context.IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return grpc::Status::CANCELLED;
+      });
+  ASSERT_TRUE(served.ok()) << served;
+  v1::CaptureRequest request = LinksOfBothPlanes();
+  request.set_max_seconds(1);
+  const auto began = std::chrono::steady_clock::now();
+  const absl::Status status = Read(request);
+  // A second, five of silence, and time for a slow machine.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(status.message().substr(0, 15), "data plane dp1:") << status;
+  ASSERT_EQ(got_.size(), 2u);
+  EXPECT_EQ(got_[1].frames_size(), 1);
+}
+
+TEST_F(CapturesOfTwoPlanes, DoWithoutAPlaneThatOwnsNothingOfTheRequest) {
+  const absl::Status served = Serve(
+      [](grpc::ServerContext&, Writer& writer) {
+        WriteBegan(writer, "dp0");
+        WriteFrame(writer, "dp0", 1);
+        return grpc::Status::OK;
+      },
+      [](grpc::ServerContext&, Writer&) { return grpc::Status::OK; });
+  ASSERT_TRUE(served.ok()) << served;
+  dp1_.reset();
+  v1::CaptureRequest request;
+  request.add_links()->set_stage(3);  // the last one of dp0
+  absl::Status status = Read(request);
+  EXPECT_TRUE(status.ok()) << status;
+  ASSERT_EQ(got_.size(), 2u);
+  EXPECT_EQ(got_[1].frames_size(), 1);
+  // The next stage is of dp1.
+  v1::CaptureRequest other;
+  other.add_links()->set_stage(4);
+  status = Read(other);
+  EXPECT_EQ(status.message().substr(0, 15), "data plane dp1:") << status;
 }
 
 TEST_F(CapturesOfTwoPlanes, EndWithAPlaneThatEndsBeforeItBegins) {

@@ -256,13 +256,14 @@ class CaptureTest(unittest.TestCase):
             net.down()
 
     def test_too_many_links_are_one_error(self):
-        # A butterfly of 256 has 8 stages of 512 links. No schedule runs.
-        with fabric.Fabric(self.lab, self.switch, fabric.topology([], kind="butterfly", rows=256)) as net:
-            with self.assertRaises(lab.CommandFailed) as refused:
-                net.bfly("capture", "all", "--write", self.file)
-            self.assertIn("are 4096 together; 1 to 1024 can be captured at once", refused.exception.err)
-            self.assertNotIn("schedule", refused.exception.err)
-            net.down()
+        # A butterfly of 256 has 8 stages of 512 links, one of 4,096 has 12 stages of 8,192. No schedule runs.
+        for rows, links in ((256, 4096), (4096, 98304)):
+            with fabric.Fabric(self.lab, self.switch, fabric.topology([], kind="butterfly", rows=rows)) as net:
+                with self.assertRaises(lab.CommandFailed) as refused:
+                    net.bfly("capture", "all", "--write", self.file)
+                self.assertIn(f"are {links} together; 1 to 1024 can be captured at once", refused.exception.err)
+                self.assertNotIn("schedule", refused.exception.err)
+                net.down()
 
     def test_captures_end_with_their_client_and_with_the_fabric(self):
         with self.fabric() as net:

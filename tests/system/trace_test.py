@@ -7,6 +7,7 @@ import time
 import unittest
 
 import fabric
+import frames
 import lab
 
 STAGES = 4
@@ -118,6 +119,28 @@ class TraceTest(unittest.TestCase):
             self.assertEqual(text.popen.wait(lab.PATIENCE), 0, text.text())
             for wanted in ("5 -> 9, 1000 bytes, circuit", "s0 r5 p1", "sink", "after us"):
                 self.assertIn(wanted, text.text())
+            net.down()
+
+    def test_the_end_of_a_frame_and_of_a_packet_of_a_source(self):
+        # Row 1 has a port and row 7 has none.
+        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in range(2)]
+        with self.fabric([fabric.host_port(row) for row in range(2)]) as net:
+            hosts[0].ping(hosts[1].address)  # their interfaces work
+            process = self.trace(net, "2 -> 1")  # no host sends anything from row 2
+            net.bfly("traffic", "start", "--rows", "2", "--to", "1", "--rate", "100", "--packets", "50")
+            [journey] = self.journeys(process)
+            self.assertEqual(journey["left"]["port"], "")
+            net.bfly("traffic", "stop")
+            dropped = self.trace(net, "0 -> 7")
+            frames.send(hosts[0], [frames.frame(frames.row_mac(7), frames.row_mac(0))])
+            net.settled(lambda c: {"reason": "no_port_at_row", "packets": 1} in c["drops"])
+            # It ends by itself, before its 60 s are over.
+            self.assertEqual(dropped.popen.wait(30), 1, dropped.text())
+            self.assertIn("row 7 has no port", dropped.text())
+            [journey] = json.loads(dropped.text().partition("\n")[2].rpartition("]")[0] + "]")
+            self.assertEqual(len(journey["hops"]), STAGES)
+            self.assertEqual(journey["dropped"]["reason"], "no_port_at_row")
+            self.assertNotIn("left", journey)
             net.down()
 
     def test_fewer_frames_than_were_asked_for(self):

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <set>
 
+#include "control/exporter/drop_reasons.h"
 #include "control/exporter/metrics.h"
+#include "dataplane/core/ledger.h"
 
 namespace bfly::control {
 namespace {
@@ -111,6 +114,32 @@ TEST(FabricMetrics, AStageThatCarriedNothingIsThereFromTheStart) {
   const std::vector<MetricFamily> families = FabricMetrics(Loaded(), 10);
   EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "0"}}), 0);
   EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "1"}}), 0);
+}
+
+TEST(FabricMetrics, ReasonsForWhichNothingWasDroppedAreThereFromTheStart) {
+  Scrape scrape = Loaded();
+  scrape.counters.add_ports()->set_name("p0");
+  std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_packets_dropped_total", {{"reason", "queue_full"}}), 0);
+  EXPECT_EQ(Value(families, "bfly_port_dropped_packets_total", {{"reason", "port_full"}}), 0);
+  v1::DropCount& drop = *scrape.counters.add_drops();
+  drop.set_reason("queue_full");
+  drop.set_packets(5'000);
+  *scrape.counters.mutable_ports(0)->add_drops() = drop;
+  families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_packets_dropped_total", {{"reason", "queue_full"}}), 5'000);
+  EXPECT_EQ(Value(families, "bfly_port_dropped_packets_total", {{"reason", "queue_full"}}), 5'000);
+}
+
+// data_plane_lost is the controller's own.
+TEST(DropReasons, AreThoseOfTheDataPlane) {
+  std::set<std::string> known(std::begin(kPortDropReasons), std::end(kPortDropReasons));
+  known.insert(std::begin(kInnerDropReasons), std::end(kInnerDropReasons));
+  std::set<std::string> wanted = {"data_plane_lost"};
+  for (int reason = 0; reason < dataplane::kDropReasons; ++reason)
+    wanted.insert(dataplane::DropReasonName(static_cast<dataplane::DropReason>(reason)));
+  EXPECT_EQ(known, wanted);
+  EXPECT_EQ(std::size(kPortDropReasons) + std::size(kInnerDropReasons), known.size());
 }
 
 TEST(FabricMetrics, ADataPlaneThatIsAwayHasNoCountersRatherThanZeros) {

@@ -95,6 +95,50 @@ TEST(Journeys, FollowOnlySoManyAtATime) {
   EXPECT_EQ(journeys.open()[1].entered_ns, kDay + 2'000'000'001);
 }
 
+TEST(Journeys, GoOnForLongerThanTwoSecondsWhileThereIsRoom) {
+  Journeys journeys(64);
+  journeys.SetHops(2);
+  journeys.Add(At(0, kDay, 0, "a"), "dp0");
+  journeys.Add(At(0, kDay + 2'500'000'000, 0, "a"), "dp0");
+  journeys.Add(At(1, kDay, 3'000'000'000, "a"), "dp0");
+  journeys.Add(Left(kDay, 6'000'000'000, "a"), "dp0");
+  ASSERT_EQ(journeys.complete().size(), 1u);
+  EXPECT_EQ(journeys.complete()[0].left.age_ns(), 6'000'000'000u);
+}
+
+TEST(Journeys, ThatComeSomewhereEverySecondMakeNoRoom) {
+  Journeys journeys(2);
+  journeys.SetHops(3);
+  // The first frame comes to a link every second. The second one comes to none after its first.
+  journeys.Add(At(0, kDay, 0, "a"), "dp0");
+  journeys.Add(At(0, kDay + 1, 0, "b"), "dp0");
+  journeys.Add(At(1, kDay, 1'000'000'000, "a"), "dp0");
+  journeys.Add(At(2, kDay, 2'000'000'000, "a"), "dp0");
+  journeys.Add(At(0, kDay + 2'500'000'000, 0, "c"), "dp0");
+  ASSERT_EQ(journeys.open().size(), 2u);
+  EXPECT_EQ(journeys.open()[0].first.data(), "a");
+  EXPECT_EQ(journeys.open()[1].first.data(), "c");
+  journeys.Add(Left(kDay, 3'000'000'000, "a"), "dp0");
+  EXPECT_EQ(journeys.complete().size(), 1u);
+}
+
+TEST(Journeys, OfFramesToARowWithoutAPortAreNotComplete) {
+  Journeys journeys(2);
+  journeys.SetHops(1);
+  for (const std::string data : {"a", ""}) {  // a frame of a host, and a packet of a source
+    v1::CapturedFrame end = Left(kDay, 10, data);
+    end.clear_port();
+    journeys.Add(At(0, kDay, 0, data), "dp0");
+    journeys.Add(end, "dp0");
+  }
+  ASSERT_EQ(journeys.complete().size(), 1u);
+  EXPECT_EQ(journeys.complete()[0].first.data(), "");
+  ASSERT_EQ(journeys.begun().size(), 1u);
+  EXPECT_TRUE(journeys.begun()[0].is_dropped);
+  EXPECT_FALSE(journeys.begun()[0].has_left);
+  EXPECT_EQ(journeys.ended(), 2u);
+}
+
 TEST(Journeys, ThatLackTheirFirstLinkMakeRoomForOthers) {
   Journeys journeys(2);
   journeys.SetHops(2);

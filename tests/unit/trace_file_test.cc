@@ -106,6 +106,25 @@ TEST_F(TraceFileTest, CsvErrorsAreReportedTogetherWithTheirLines) {
               HasSubstr("t: and 80 more errors"));
 }
 
+TEST_F(TraceFileTest, AFirstPacketThatIsMisspeltIsNotTakenForNames) {
+  const auto error = [](const std::string& text) {
+    return std::string(TraceFromCsv(text, 16, "t.csv").status().message());
+  };
+  EXPECT_EQ(error("O.25,3,12,64\n1,0,1,64\n"),
+            "t.csv:1: time: \"O.25\" is not a number of seconds from 0 on");
+  EXPECT_EQ(error("nan, 0,1,64\n1,0,1,64\n"),
+            "t.csv:1: time: \"nan\" is not a number of seconds from 0 on");
+  EXPECT_THAT(error("inf,0,1,64\n1,0,1,64\n"), HasSubstr("t.csv:1: time: inf is above"));
+}
+
+TEST_F(TraceFileTest, CsvMayBeginWithAByteOrderMark) {
+  for (const std::string names : {"time, row, destination, bytes\n", ""}) {
+    const auto file = TraceFromCsv("\xEF\xBB\xBF" + names + "0.5,0,7,64\n2.5,1,2,64\n", 8, "t.csv");
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(Of(file->trace), (Packets{{0, 0, 7, 64}, {2'000'000'000, 1, 2, 64}}));
+  }
+}
+
 TEST_F(TraceFileTest, UnixTimesOfACsvCountFromItsFirstPacket) {
   const auto file = TraceFromCsv(
       "1753000000.999999,0,1,64\n"
