@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly counters: the counts of every link, port and worker, once or as a live drawing.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -62,7 +63,7 @@ void PrintDrops(const v1::PortCounters& port) {
 }
 
 // Prints the pages of an answer one by one as one text. The first page also has everything that is
-// not about links.
+// not about links. At the end it names the data planes that any page missed too.
 class Output {
  public:
   virtual ~Output() = default;
@@ -96,13 +97,8 @@ class TableOutput final : public Output {
 class JsonOutput final : public Output {
  public:
   void Begin(const v1::Counters& first) override {
-    static constexpr char kLinks[] = "\n  \"links\": [";
-    std::string text;
-    AppendJson(first, 0, text);
-    const size_t split = text.find(kLinks) + sizeof(kLinks) - 1;
-    rest_ = text.substr(split);
-    text.resize(split);
-    fwrite(text.data(), 1, text.size(), stdout);
+    const std::string text = TextOf(first);
+    fwrite(text.data(), 1, BehindLinks(text), stdout);
   }
   void Add(const v1::Counters& page) override {
     std::string text;
@@ -116,11 +112,24 @@ class JsonOutput final : public Output {
     }
     fwrite(text.data(), 1, text.size(), stdout);
   }
-  void End(const v1::Counters&) override { printf("%s%s\n", any_ ? "\n  " : "", rest_.c_str()); }
+  void End(const v1::Counters& first) override {
+    const std::string text = TextOf(first);
+    printf("%s%s\n", any_ ? "\n  " : "", text.c_str() + BehindLinks(text));
+  }
 
  private:
   static constexpr size_t kBuffer = 1 << 20;
-  std::string rest_;
+  static std::string TextOf(const v1::Counters& counters) {
+    std::string text;
+    AppendJson(counters, 0, text);
+    return text;
+  }
+  // Where the links stand in the text of counters without links.
+  static size_t BehindLinks(const std::string& text) {
+    static constexpr char kLinks[] = "\n  \"links\": [";
+    return text.find(kLinks) + sizeof(kLinks) - 1;
+  }
+
   bool any_ = false;
 };
 
@@ -168,6 +177,22 @@ void AddTo(const std::vector<uint32_t>& numbers,
   }
 }
 
+// Adds the data planes that `page` is the first one to miss, and what `page` says of them.
+void AddMissing(const v1::Counters& page, v1::Counters& first) {
+  const auto add = [](const std::string& text,
+                      google::protobuf::RepeatedPtrField<std::string>* to) {
+    const bool is_new = std::find(to->begin(), to->end(), text) == to->end();
+    if (is_new) *to->Add() = text;
+    return is_new;
+  };
+  bool any = page.links_missing() && !first.links_missing();
+  for (const std::string& plane : page.planes_missing())
+    any |= add(plane, first.mutable_planes_missing());
+  if (!any) return;
+  first.set_links_missing(true);
+  for (const std::string& problem : page.problems()) add(problem, first.mutable_problems());
+}
+
 absl::Status PrintPages(v1::GetCountersRequest request, const Common& common, Output& output) {
   auto stub = v1::Telemetry::NewStub(Connect(common));
   // An answer to `top` has one page only.
@@ -186,6 +211,8 @@ absl::Status PrintPages(v1::GetCountersRequest request, const Common& common, Ou
       first.clear_links();
       first.clear_next_page_token();
       output.Begin(first);
+    } else {
+      AddMissing(page, first);
     }
     output.Add(page);
     if (ferror(stdout) != 0) return absl::DataLossError("cannot write to standard output");
@@ -224,22 +251,25 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
                            "bfly counters --watch\n  bfly counters --top 5\n"
                            "  bfly counters --json | jq .conservation");
   auto options = std::make_shared<CountersOptions>();
-  verb->add_flag(
+  CLI::Option* const watch = verb->add_flag(
       "--watch,-w", options->watching,
       "Draw the live congestion, a view of `bfly top`, until q or Ctrl-C; with --json, or "
       "where standard output is not a terminal: one line a picture");
   CLI::Option* const top =
       verb->add_option("--top", options->top,
-                       "Only the K links with most circuits, then most packets")
+                       "Only the K links with most circuits, then most packets; with --watch on a "
+                       "terminal: the list of all links, those with most circuits first")
           ->check(CLI::Range(1u, 65536u))
           ->type_name("K");
   verb->add_option("--by", options->by,
                    "Choose the K links by this figure, instead of by circuits and then packets; "
                    "not with --watch")
       ->check(CLI::IsMember(Names()))
-      ->needs(top);
+      ->needs(top)
+      ->excludes(watch);
   verb->add_flag("--nonzero", options->nonzero,
-                 "Leave out links that never carried anything and have no circuit");
+                 "Leave out links that never carried anything and have no circuit; text of --watch "
+                 "leaves them out anyway");
   AddRanges(*verb, "--stages", options->watch.stages, "Only links of these stages");
   AddRanges(*verb, "--rows", options->watch.rows, "Only links that leave these rows");
   AddRanges(*verb, "--ports", options->ports, "Only links that leave nodes by these ports");

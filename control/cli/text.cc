@@ -48,15 +48,18 @@ std::string ConservationLine(const v1::Conservation& account) {
 uint64_t Missed(const v1::Counters& counters) {
   uint64_t missed = 0;
   for (const v1::PortCounters& port : counters.ports()) missed += port.rx_missed();
+  for (const v1::PortCounters& ports : counters.removed_ports()) missed += ports.rx_missed();
   return missed;
 }
 
 std::string MissedLine(const v1::Counters& counters) {
   std::string ports;
-  for (const v1::PortCounters& port : counters.ports()) {
-    if (port.rx_missed() == 0) continue;
-    absl::StrAppend(&ports, ports.empty() ? "" : ", ", port.name(), " ", port.rx_missed());
-  }
+  const auto add = [&ports](const std::string& name, uint64_t missed) {
+    if (missed > 0) absl::StrAppend(&ports, ports.empty() ? "" : ", ", name, " ", missed);
+  };
+  for (const v1::PortCounters& port : counters.ports()) add(port.name(), port.rx_missed());
+  for (const v1::PortCounters& removed : counters.removed_ports())
+    add(absl::StrCat("removed ports of ", removed.data_plane()), removed.rx_missed());
   return absl::StrCat("ports missed ", Missed(counters), " frames before the fabric saw them",
                       ports.empty() ? "" : ": ", ports);
 }

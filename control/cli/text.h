@@ -29,11 +29,11 @@ std::string PortLine(const v1::PortStatus& port);
 // hop of each stage, and the rings that lead to it. A line each, with an indent of six blanks.
 // Empty if the worker polled nothing.
 std::string CostLines(const v1::WorkerCost& cost);
-// Frames that the ports' devices dropped because no worker took them in time. The fabric's account
-// of packets does not have them.
+// Frames that the devices of ports dropped because no worker took them in time. Ports that were
+// removed count too. The fabric's account of packets does not have these frames.
 uint64_t Missed(const v1::Counters& counters);
-// "ports missed 12 frames before the fabric saw them: a 7, b 5". Ports that missed none are left
-// out.
+// "ports missed 15 frames before the fabric saw them: a 7, b 5, removed ports of dp0 3". Ports that
+// missed none are left out.
 std::string MissedLine(const v1::Counters& counters);
 bool Balances(const v1::Conservation& conservation);
 

@@ -23,6 +23,7 @@
 #include "control/top/browser.h"
 #include "control/top/curses_screen.h"
 #include "control/top/sample_json.h"
+#include "control/topology_file/ranges.h"
 
 namespace bfly::control {
 namespace {
@@ -60,9 +61,15 @@ absl::Status NothingLoaded() {
 }
 
 absl::Status CheckStage(const TopOptions& options, const Sample& sample) {
-  if (!options.stage || *options.stage < sample.stages) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--stage: ", *options.stage, " is outside 0..",
-                                                 sample.stages - 1, ", the stages of the fabric"));
+  if (!options.stage) return absl::OkStatus();
+  if (*options.stage >= sample.stages) {
+    return absl::InvalidArgumentError(absl::StrCat("--stage: ", *options.stage, " is outside 0..",
+                                                   sample.stages - 1,
+                                                   ", the stages of the fabric"));
+  }
+  if (PlaceIn(sample.part.stages, *options.stage)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--stage: ", *options.stage, " is not among --stages, ", FormatRanges(sample.part.stages)));
 }
 
 // Two rounds of questions, an interval apart: without the first one there are no rates.

@@ -25,26 +25,11 @@ constexpr uint32_t kCircuitsOfRound = 1000;
 
 TopReader::TopReader(Part part, const Common& common)
     : part_(std::move(part)),
-      common_(common),
+      calls_(common, kTopDeadline),
       fabric_(v1::Fabric::NewStub(Connect(common))),
       telemetry_(v1::Telemetry::NewStub(Connect(common))),
       circuits_(v1::Circuits::NewStub(Connect(common))),
       traffic_(v1::Traffic::NewStub(Connect(common))) {}
-
-template <class Stub, class Request, class Response>
-absl::Status TopReader::Call(Stub* stub,
-                             grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                          Response*),
-                             const Request& request, Response* response) {
-  const SteadyClock::time_point give_up = SteadyClock::now() + kTopDeadline;
-  while (true) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kTopDeadline);
-    const grpc::Status answer = (stub->*method)(&context, request, response);
-    if (!WasTurnedAway(answer) || SteadyClock::now() > give_up) return Explain(answer, common_);
-    std::this_thread::sleep_for(kTryAgainEvery);
-  }
-}
 
 v1::GetCountersRequest TopReader::CountersRequest(const Part& part, Answers& answers) const {
   v1::GetCountersRequest request;
@@ -66,7 +51,8 @@ v1::GetCountersRequest TopReader::CountersRequest(const Part& part, Answers& ans
 absl::StatusOr<Answers> TopReader::Ask() {
   Answers answers;
   v1::StatusResponse status;
-  absl::Status asked = Call(fabric_.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &status);
+  absl::Status asked =
+      calls_.Call(fabric_.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &status);
   if (!asked.ok()) return asked;
   answers.fabric_ns = SteadyClock::now().time_since_epoch().count();
   answers.fabric = std::move(*status.mutable_status());
@@ -77,15 +63,17 @@ absl::StatusOr<Answers> TopReader::Ask() {
   const v1::GetCountersRequest counters = CountersRequest(*part, answers);
   v1::ListRequest circuits;
   circuits.set_page_size(kCircuitsOfRound);
-  asked = Call(telemetry_.get(), &v1::Telemetry::Stub::GetCounters, counters, &answers.counters);
+  asked =
+      calls_.Call(telemetry_.get(), &v1::Telemetry::Stub::GetCounters, counters, &answers.counters);
   if (asked.ok()) {
-    asked = Call(fabric_.get(), &v1::Fabric::Stub::GetLinks, v1::GetLinksRequest(), &answers.links);
+    asked = calls_.Call(fabric_.get(), &v1::Fabric::Stub::GetLinks, v1::GetLinksRequest(),
+                        &answers.links);
   }
   if (asked.ok())
-    asked = Call(circuits_.get(), &v1::Circuits::Stub::List, circuits, &answers.circuits);
+    asked = calls_.Call(circuits_.get(), &v1::Circuits::Stub::List, circuits, &answers.circuits);
   if (asked.ok()) {
-    asked =
-        Call(traffic_.get(), &v1::Traffic::Stub::List, v1::ListTrafficRequest(), &answers.traffic);
+    asked = calls_.Call(traffic_.get(), &v1::Traffic::Stub::List, v1::ListTrafficRequest(),
+                        &answers.traffic);
   }
   if (absl::IsFailedPrecondition(asked)) return Answers();
   if (!asked.ok()) return asked;
@@ -112,6 +100,7 @@ TopThread::~TopThread() {
     stopping_ = true;
   }
   stop_.notify_all();
+  reader_.Stop();
   thread_.join();
   close(event_);
 }

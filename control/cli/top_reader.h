@@ -15,6 +15,7 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "bfly/v1/traffic.grpc.pb.h"
+#include "control/cli/stoppable_calls.h"
 #include "control/cli/verb.h"
 #include "control/top/sample.h"
 
@@ -27,16 +28,14 @@ class TopReader {
   absl::StatusOr<Answers> Ask();
   // A sample of this round, beside the round before.
   absl::StatusOr<Sample> Next();
+  // Ends the round under way, and every later one, with Cancelled. Any thread may call it.
+  void Stop() { calls_.Stop(); }
 
  private:
-  template <class Stub, class Request, class Response>
-  absl::Status Call(Stub* stub,
-                    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                    const Request& request, Response* response);
   v1::GetCountersRequest CountersRequest(const Part& part, Answers& answers) const;
 
   const Part part_;
-  const Common common_;
+  StoppableCalls calls_;
   const std::unique_ptr<v1::Fabric::Stub> fabric_;
   const std::unique_ptr<v1::Telemetry::Stub> telemetry_;
   const std::unique_ptr<v1::Circuits::Stub> circuits_;
@@ -48,7 +47,7 @@ class TopReader {
 class TopThread {
  public:
   TopThread(TopReader& reader, std::chrono::milliseconds interval);
-  ~TopThread();  // waits for the answer under way, at most as long as a call may take
+  ~TopThread();  // stops the reader for good
 
   // Readable when Take has something.
   int descriptor() const { return event_; }

@@ -20,6 +20,7 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/stoppable_calls.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "control/cli/top.h"
@@ -41,12 +42,16 @@ class PictureStream {
  public:
   // With `asks` the stream asks for a picture every interval. Without, it subscribes to pictures.
   PictureStream(const v1::SubscribeRequest& request, bool asks, const Common& common)
-      : stub_(v1::Telemetry::NewStub(Connect(common))), common_(common), request_(request) {
+      : stub_(v1::Telemetry::NewStub(Connect(common))),
+        common_(common),
+        request_(request),
+        calls_(common, kCallDeadline) {
     if (!asks) reader_ = stub_->Subscribe(&context_, request);
     thread_ = std::thread([this, asks] { asks ? Ask() : Read(); });
   }
   ~PictureStream() {
     context_.TryCancel();
+    calls_.Stop();
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -85,7 +90,7 @@ class PictureStream {
     for (;;) {
       v1::Counters counters;
       const absl::Status status =
-          Call(stub_.get(), &v1::Telemetry::Stub::GetCounters, request, &counters, common_);
+          calls_.Call(stub_.get(), &v1::Telemetry::Stub::GetCounters, request, &counters);
       if (!status.ok()) return End(status);
       due = std::max(due + std::chrono::milliseconds(request_.interval_ms()), Clock::now());
       std::unique_lock lock(mutex_);
@@ -110,7 +115,8 @@ class PictureStream {
   std::unique_ptr<v1::Telemetry::Stub> stub_;
   const Common common_;
   const v1::SubscribeRequest request_;
-  grpc::ClientContext context_;
+  StoppableCalls calls_;         // of Ask
+  grpc::ClientContext context_;  // of Read
   std::unique_ptr<grpc::ClientReader<v1::Counters>> reader_;
   std::condition_variable stop_;
   std::mutex mutex_;  // guards the four fields below
@@ -155,7 +161,7 @@ struct WatchedPictures {
                                        Count(per_second(&v1::Conservation::injected)),
                                        Count(per_second(&v1::Conservation::delivered)),
                                        Count(per_second(&v1::Conservation::dropped)));
-    if (now->ports_size() > 0) {
+    if (now->ports_size() + now->removed_ports_size() > 0) {
       absl::StrAppend(&line, ", ports missed ", Count(missed_per_second()), "/s");
     }
     return line;
@@ -215,7 +221,7 @@ absl::Status WatchOnTerminal(const WatchOptions& options, const Common& common) 
   if (options.filter.top() > 0) top.sort = "circuits";
   top.part = {.stages = Ascending(options.stages),
               .rows = Ascending(options.rows),
-              .ports = {options.filter.ports().begin(), options.filter.ports().end()}};
+              .ports = Ascending({options.filter.ports().begin(), options.filter.ports().end()})};
   top.interval_ms = options.interval_ms;
   top.seconds = options.seconds;
   return RunTop(top, common);

@@ -8,6 +8,10 @@
 namespace bfly::control {
 namespace {
 
+// Values count as equal if their range is so small a part of them. Scripts write nine digits, which
+// still tell the tics of a larger range apart.
+constexpr double kFlat = 1e-7;
+
 // The smallest step of 1, 2, 2.5 or 5 times a power of ten of which at most `most` fit into
 // `range`.
 double RoundStep(double range, int most, bool whole) {
@@ -54,6 +58,7 @@ std::vector<double> LogTics(double low, double high, int most) {
 }  // namespace
 
 double Axis::Place(double value) const {
+  if (log && value <= 0) return 0;
   return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
 }
 
@@ -70,7 +75,8 @@ Axis AxisOf(const std::vector<double>& values, Scale scale, double below, double
     axis.high = std::max(axis.high, value);
   }
   if (axis.low > axis.high) axis.low = axis.high = 1;
-  if (axis.low == axis.high) {  // a flat curve in the middle
+  const double size = std::max(std::fabs(axis.low), std::fabs(axis.high));
+  if (axis.high - axis.low <= kFlat * size) {  // a flat curve in the middle
     const double room = axis.low == 0 ? 1 : std::fabs(axis.low) / 2;
     axis.low -= room;
     axis.high += room;

@@ -13,7 +13,8 @@ struct Axis {
   bool log = false;
   std::vector<double> tics;
 
-  // The place of a value on the axis: 0 at `low`, 1 at `high`.
+  // The place of a value on the axis: 0 at `low`, 1 at `high`. On a logarithmic axis values that
+  // are not above 0 have the place 0.
   double Place(double value) const;
   double At(double place) const;  // the inverse of Place
 };

@@ -20,18 +20,27 @@ std::string Quoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}, {"\n", " "}, {"\r", " "}}), "'");
 }
 
-// Writes 100000 and more as powers of ten, in gnuplot's enhanced text.
-std::string TicText(double tic) {
-  if (std::fabs(tic) < 1e5) return absl::StrFormat("%.6g", tic);
-  const double power = std::floor(std::log10(std::fabs(tic)) + 1e-9);
-  const double digits = tic / std::pow(10, power);
-  return absl::StrCat(digits == 1 ? "" : absl::StrFormat("%.3g·", digits), "10^{", power, "}");
+// Writes 100000 and more as powers of ten, in gnuplot's enhanced text. The text has as many digits
+// as it takes to tell tics apart that differ by `step`.
+std::string TicText(double tic, double step) {
+  const double size = std::fabs(tic);
+  // One digit more than the step's first one, because a step may be 2.5 times a power of ten.
+  const int needed = size > step ? static_cast<int>(std::ceil(std::log10(size / step))) + 2 : 0;
+  const auto digits = [needed](int least) { return std::clamp(needed, least, 12); };
+  if (size < 1e5) return absl::StrFormat("%.*g", digits(6), tic);
+  const double power = std::floor(std::log10(size) + 1e-9);
+  const double factor = tic / std::pow(10, power);
+  return absl::StrCat(factor == 1 ? "" : absl::StrFormat("%.*g·", digits(3), factor), "10^{", power,
+                      "}");
 }
 
 std::string TicsOf(const Axis& axis, bool with_text) {
+  double step = axis.high - axis.low;
+  for (size_t i = 1; i < axis.tics.size(); ++i)
+    step = std::min(step, axis.tics[i] - axis.tics[i - 1]);
   std::string tics;
   for (const double tic : axis.tics) {
-    absl::StrAppend(&tics, tics.empty() ? "" : ", ", "'", with_text ? TicText(tic) : "", "' ",
+    absl::StrAppend(&tics, tics.empty() ? "" : ", ", "'", with_text ? TicText(tic, step) : "", "' ",
                     absl::StrFormat("%.9g", tic));
   }
   return absl::StrCat("(", tics, ")");
@@ -197,7 +206,9 @@ class Script {
     const std::string colour = Paint(curve.colour);
     std::string means, exact, saturated;
     for (const FigurePoint& p : curve.points) {
-      absl::StrAppendFormat(&means, "%.9g %.9g %.9g %.9g\n", p.x, p.y, p.low, p.high);
+      // gnuplot draws no bar that begins where a logarithmic axis has no place.
+      const double low = y_.log && p.low <= 0 ? y_.low : p.low;
+      absl::StrAppendFormat(&means, "%.9g %.9g %.9g %.9g\n", p.x, p.y, low, p.high);
       if (!std::isnan(p.exact)) absl::StrAppendFormat(&exact, "%.9g %.9g\n", p.x, p.exact);
     }
     // The marks stand at the top of the panel, one row of marks for each curve.

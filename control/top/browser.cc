@@ -226,8 +226,9 @@ std::vector<Line> Browser::Draw(const Canvas& canvas, uint32_t interval_ms) {
       middle.lines = canvas.lines - above - 1;
       ViewPage page = PageOf(middle);
       for (Line& line : page.head) lines.push_back(std::move(line));
-      // The foot of a view gives way to its rows on a low screen.
-      while (!page.foot.empty() && lines.size() + page.foot.size() + 2 > canvas.lines)
+      // The foot of a view gives way to its rows on a low screen. One row and the keys stay.
+      const size_t below = page.rows.empty() ? 1 : 2;
+      while (!page.foot.empty() && lines.size() + page.foot.size() + below > canvas.lines)
         page.foot.pop_back();
       room_ = std::max<int64_t>(
           1, int64_t{canvas.lines} - 1 - std::ssize(lines) - std::ssize(page.foot));

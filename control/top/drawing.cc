@@ -9,6 +9,7 @@
 #include "control/top/number_text.h"
 #include "control/top/shade.h"
 #include "control/top/view.h"
+#include "control/topology_file/ranges.h"
 
 namespace bfly::control {
 namespace {
@@ -47,11 +48,19 @@ LinkFigures Fullest(const CongestionField& field, uint32_t stage, uint32_t first
   return fullest;
 }
 
-Line DrawingLegend(const Canvas& canvas, double busiest, const std::string& left_out, bool grouped,
-                   uint32_t ports) {
-  const std::string what = grouped      ? "circuits on the fullest link of each group; "
-                           : ports == 2 ? "circuits on port 0 and port 1; "
-                                        : absl::StrCat("circuits on ports 0 to ", ports - 1, "; ");
+// "port 0 and port 1", "port 3" or "ports 0-2,5".
+std::string DrawnPorts(const CongestionField& field) {
+  if (field.ports == 1) return absl::StrCat("port ", field.port_number(0));
+  if (field.ports == 2)
+    return absl::StrCat("port ", field.port_number(0), " and port ", field.port_number(1));
+  std::vector<uint32_t> numbers;
+  for (uint32_t i = 0; i < field.ports; ++i) numbers.push_back(field.port_number(i));
+  return absl::StrCat("ports ", FormatRanges(numbers));
+}
+
+Line DrawingLegend(const Canvas& canvas, double busiest, const std::string& left_out,
+                   const std::string& drawn) {
+  const std::string what = absl::StrCat("circuits on ", drawn, "; ");
   for (const std::string& before : {left_out + what, left_out, std::string()}) {
     Line legend = PlainLine(before + "packets/s ");
     for (Span& span : ShadeScale(canvas)) legend.push_back(std::move(span));
@@ -75,15 +84,15 @@ CongestionField MakeField(const Sample& sample) {
                                       ? sample.stages
                                       : static_cast<uint32_t>(sample.part.stages.size()),
                         .part = sample.part,
-                        .ports = sample.ports,
+                        .ports = sample.shown_ports(),
                         .links = {}};
   field.links.resize(static_cast<size_t>(field.rows) * field.stages * field.ports);
   for (const LinkSample& link : sample.links) {
     const std::optional<uint32_t> stage = PlaceIn(sample.part.stages, link.stage);
     const std::optional<uint32_t> row = PlaceIn(sample.part.rows, link.row);
-    if (!stage || !row) continue;
-    field.at(*stage, *row, link.port) = {.circuits = link.circuits,
-                                         .rate = link.packets_per_second};
+    const std::optional<uint32_t> port = PlaceIn(sample.part.ports, link.port);
+    if (!stage || !row || !port) continue;
+    field.at(*stage, *row, *port) = {.circuits = link.circuits, .rate = link.packets_per_second};
   }
   return field;
 }
@@ -132,7 +141,8 @@ std::vector<Line> DrawCongestion(const CongestionField& field, const Canvas& can
           ? ""
           : absl::StrCat("stages ", field.stage_number(stages), "-",
                          field.stage_number(field.stages - 1), " need a wider terminal; ");
-  lines.push_back(DrawingLegend(canvas, busiest, left_out, group > 1, field.ports));
+  const std::string drawn = group > 1 ? "the fullest link of each group" : DrawnPorts(field);
+  lines.push_back(DrawingLegend(canvas, busiest, left_out, drawn));
   return lines;
 }
 
@@ -141,7 +151,7 @@ ViewPage DrawDrawing(const Sample& sample, const ViewState& state, const Canvas&
   if (state.stage) shown.part.stages = {*state.stage};
   ViewPage page;
   const size_t stages = shown.part.stages.empty() ? shown.stages : shown.part.stages.size();
-  if (stages * shown.shown_rows() * shown.ports > kMostLinksDrawn) {
+  if (stages * shown.shown_rows() * shown.shown_ports() > kMostLinksDrawn) {
     page.head.push_back(
         PlainLine("too many links to draw each: zoom into a stage, or start with --rows"));
   } else {

@@ -20,15 +20,16 @@ struct LinkFigures {
 struct CongestionField {
   uint32_t rows = 0;    // drawn
   uint32_t stages = 0;  // drawn
-  Part part;            // the numbers of the drawn stages and rows
-  uint32_t ports = 2;
+  Part part;            // the numbers of the drawn stages, rows and ports
+  uint32_t ports = 2;   // drawn
   std::vector<LinkFigures> links;
 
-  // The number of the i-th row or stage that is drawn.
+  // The number of the i-th row, stage or port that is drawn.
   uint32_t row_number(uint32_t i) const { return part.rows.empty() ? i : part.rows[i]; }
   uint32_t stage_number(uint32_t i) const { return part.stages.empty() ? i : part.stages[i]; }
+  uint32_t port_number(uint32_t i) const { return part.ports.empty() ? i : part.ports[i]; }
 
-  // The arguments are places in the drawing, not numbers of stages and rows.
+  // The arguments are places in the drawing, not numbers of stages, rows and ports.
   LinkFigures& at(uint32_t stage, uint32_t row, uint32_t port) {
     return links[(static_cast<size_t>(stage) * rows + row) * ports + port];
   }
@@ -37,7 +38,7 @@ struct CongestionField {
   }
 };
 
-// Stages and rows of `sample.part` outside the network are left out.
+// Stages, rows and ports of `sample.part` outside the network are left out.
 CongestionField MakeField(const Sample& sample);
 
 // Returns a heading, one line for each group of 2^k drawn rows (k is as small as fits) and a

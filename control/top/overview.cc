@@ -53,19 +53,19 @@ ViewPage DrawStage(const Sample& sample, uint32_t stage, const Canvas& canvas) {
   page.head.push_back(
       {Span{absl::StrCat("stage ", stage, ": every link by row and port"), Ink::kBold}});
   const std::vector<float> heat = HeatOf(sample, stage);
+  const uint32_t ports = sample.shown_ports();
   const uint32_t room = canvas.columns > kLabel + 8 ? canvas.columns - kLabel : 8;
   // Whole rows stand in a line, a power of two of them, so that their numbers are easy to count.
   uint32_t rows_in_line = 1;
-  while (2 * rows_in_line * sample.ports <= room && rows_in_line < sample.shown_rows())
-    rows_in_line *= 2;
+  while (2 * rows_in_line * ports <= room && rows_in_line < sample.shown_rows()) rows_in_line *= 2;
   const uint32_t rows = sample.shown_rows();
   for (uint32_t first = 0; first < rows; first += rows_in_line) {
     const uint32_t end = std::min(rows, first + rows_in_line);
     ViewRow row{.line = PlainLine(
                     Fitted("r" + RowsText(sample, first, end - 1), kLabel, true, canvas.utf8)),
                 .stage = stage};
-    const std::vector<float> part(heat.begin() + size_t{first} * sample.ports,
-                                  heat.begin() + size_t{end} * sample.ports);
+    const std::vector<float> part(heat.begin() + size_t{first} * ports,
+                                  heat.begin() + size_t{end} * ports);
     for (Span& span : HeatStrip(part, room, 1, canvas)) row.line.push_back(std::move(span));
     page.rows.push_back(std::move(row));
   }

@@ -27,7 +27,8 @@ void AddLinks(const Answers& now, CounterRates& carried, Sample& sample) {
   sample.has_rates = rates.any();
   for (const v1::LinkCounters& link : now.counters.links()) {
     if (link.stage() >= sample.stages || link.row() >= sample.rows || link.port() >= sample.ports ||
-        !PlaceIn(sample.part.stages, link.stage()) || !PlaceIn(sample.part.rows, link.row())) {
+        !PlaceIn(sample.part.stages, link.stage()) || !PlaceIn(sample.part.rows, link.row()) ||
+        !PlaceIn(sample.part.ports, link.port())) {
       continue;
     }
     const LinkRate grown = carried.Of(link);
@@ -207,6 +208,7 @@ Sample MakeSample(const Answers& now, const Answers* before, const Part& part) {
   sample.part = part;
   LeaveOut(sample.rows, sample.part.rows);
   LeaveOut(sample.stages, sample.part.stages);
+  LeaveOut(sample.ports, sample.part.ports);
   sample.time_ns = now.counters.time_ns();
   sample.every_link = now.every_link;
   std::optional<Counts> then;
@@ -234,13 +236,14 @@ Sample MakeSample(const Answers& now, const Answers* before, const Part& part) {
 }
 
 std::vector<float> HeatOf(const Sample& sample, uint32_t stage) {
-  std::vector<float> heat(size_t{sample.shown_rows()} * sample.ports);
+  std::vector<float> heat(size_t{sample.shown_rows()} * sample.shown_ports());
   const auto begin =
       std::lower_bound(sample.links.begin(), sample.links.end(), stage,
                        [](const LinkSample& link, uint32_t wanted) { return link.stage < wanted; });
   for (auto link = begin; link != sample.links.end() && link->stage == stage; ++link) {
-    if (const auto row = PlaceIn(sample.part.rows, link->row))
-      heat[size_t{*row} * sample.ports + link->port] = link->heat;
+    const std::optional<uint32_t> row = PlaceIn(sample.part.rows, link->row);
+    const std::optional<uint32_t> port = PlaceIn(sample.part.ports, link->port);
+    if (row && port) heat[size_t{*row} * sample.shown_ports() + *port] = link->heat;
   }
   return heat;
 }

@@ -28,7 +28,7 @@ struct Answers {
   v1::ListTrafficResponse traffic;
 };
 
-// Which stages and rows are shown, in ascending order, and of which ports; empty: all of them.
+// Which stages, rows and ports are shown, in ascending order; empty: all of them.
 struct Part {
   std::vector<uint32_t> stages;
   std::vector<uint32_t> rows;
@@ -115,16 +115,19 @@ struct Sample {
   uint32_t shown_rows() const {
     return part.rows.empty() ? rows : static_cast<uint32_t>(part.rows.size());
   }
+  uint32_t shown_ports() const {
+    return part.ports.empty() ? ports : static_cast<uint32_t>(part.ports.size());
+  }
 };
 
 // `before` is null for the first sample. Answers about another fabric count as none. Of `part` the
 // fabric has something (PartOf).
 Sample MakeSample(const Answers& now, const Answers* before, const Part& part);
 
-// The heat of every link of a stage by row and port, of the shown rows alone.
+// The heat of every link of a stage by row and port, of the shown rows and ports alone.
 std::vector<float> HeatOf(const Sample& sample, uint32_t stage);
 
-// The place of a stage or row among the shown ones: its own number if all are shown.
+// The place of a stage, row or port among the shown ones: its own number if all are shown.
 std::optional<uint32_t> PlaceIn(const std::vector<uint32_t>& shown, uint32_t number);
 
 }  // namespace bfly::control

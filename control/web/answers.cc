@@ -81,7 +81,7 @@ ordered_json StageTable(const std::vector<StageLoad>& stages) {
   for (const StageLoad& stage : stages) {
     table["rows"].push_back({stage.packets, stage.drops, Rounded(stage.packet_rate),
                              Rounded(stage.drop_rate), stage.occupancy, stage.circuits,
-                             stage.down});
+                             stage.down ? ordered_json(*stage.down) : ordered_json(nullptr)});
   }
   return table;
 }

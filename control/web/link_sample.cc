@@ -90,6 +90,21 @@ void MarkDown(const Wiring& wiring, const v1::GetLinksResponse& down,
   }
 }
 
+std::optional<std::vector<uint32_t>> DownByStage(const FabricSample& sample,
+                                                 const v1::GetLinksResponse& down) {
+  const Wiring& wiring = *sample.wiring;
+  std::vector<uint32_t> stages(wiring.stages);
+  if (sample.every_link()) {
+    for (const SampledLink& link : sample.links) stages[link.stage] += link.down ? 1 : 0;
+    return stages;
+  }
+  // Without the wiring nobody knows which links lead to a node.
+  if (down.down_nodes_size() > 0) return std::nullopt;
+  for (const v1::LinkRef& ref : down.down())
+    if (IsInside(wiring, ref.stage(), ref.row(), ref.port())) ++stages[ref.stage()];
+  return stages;
+}
+
 double FigureOf(const SampledLink& link, LinkFigure figure) {
   switch (figure) {
     case LinkFigure::kPacketRate:
@@ -137,6 +152,7 @@ FabricSample SampleOf(std::shared_ptr<const Wiring> wiring, const v1::Counters& 
   sample.links = sample.every_link() ? EveryLink(*sample.wiring, counters, rates)
                                      : CountedLinks(*sample.wiring, counters, rates);
   MarkDown(*sample.wiring, down, sample.links);
+  sample.down = DownByStage(sample, down);
   return sample;
 }
 
@@ -181,8 +197,9 @@ std::vector<StageLoad> StageLoads(const FabricSample& sample) {
     stage.drop_rate += link.drop_rate;
     stage.occupancy += link.occupancy;
     stage.circuits += link.circuits;
-    stage.down += link.down ? 1 : 0;
   }
+  for (size_t stage = 0; sample.down && stage < stages.size(); ++stage)
+    stages[stage].down = (*sample.down)[stage];
   return stages;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -62,6 +63,9 @@ struct FabricSample {
   // Every link, by Wiring::index; or only the fullest ones that carry something, where the network
   // has more than Wiring::kMostLinks.
   std::vector<SampledLink> links;
+  // How many links of each stage are down, among all links of the network. Not known where a node
+  // of such a large network is down.
+  std::optional<std::vector<uint32_t>> down;
   bool every_link() const { return !wiring->next_rows.empty(); }
 };
 
@@ -97,6 +101,7 @@ inline constexpr uint32_t kMostBands = 64;
 // In the order of stage, from, to. `bands` is 1..kMostBands, at most the number of rows.
 std::vector<BandLink> Bands(const FabricSample& sample, uint32_t bands);
 
+// The sums over FabricSample::links of a stage.
 struct StageLoad {
   uint64_t packets = 0;
   uint64_t drops = 0;
@@ -104,7 +109,7 @@ struct StageLoad {
   double drop_rate = 0;
   uint64_t occupancy = 0;
   uint64_t circuits = 0;
-  uint32_t down = 0;
+  std::optional<uint32_t> down;  // of all links of the stage, as in FabricSample::down
 };
 std::vector<StageLoad> StageLoads(const FabricSample& sample);
 

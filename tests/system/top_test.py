@@ -115,6 +115,7 @@ class TopTest(CommandLineTest):
                 (("top", "--once", "--view", "nothing"), 2, "--view: nothing not in"),
                 (("top", "--once", "--sort", "colour", "--view", "links"), 1, "sorts by load, packets"),
                 (("top", "--once", "--stage", 8), 1, "--stage: 8 is outside 0..7"),
+                (("top", "--once", "--stages", "0-2", "--stage", 5), 1, "--stage: 5 is not among --stages, 0-2"),
                 (("top", "--once", "--lines", 0), 2, "--lines")):
             done = self.bfly(*words, check=False)
             self.assertEqual(done.returncode, code, done.stderr)

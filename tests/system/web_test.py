@@ -22,6 +22,14 @@ placement:
   - {{stages: 0-9, lcore: {LCORES[-1]}}}
 """
 
+# As many circuits as rows: two pages of the list.
+LONG = f"""
+name: long
+network: {{kind: two_fold_butterfly, rows: 256, seed: 7}}
+placement:
+  - {{stages: 0-15, lcore: {LCORES[-1]}}}
+"""
+
 
 class WebTest(WebFixture):
     def use_token(self, browser):
@@ -115,6 +123,28 @@ class WebTest(WebFixture):
         picture = browser.picture()
         self.assertGreater(near(picture, browser.point_on(hops[3], STRAIGHT), down, 8), 5)
         self.assertGreater(near(picture, browser.point_on(hops[2], STRAIGHT), path), 5)
+
+    def test_circuits_behind_the_first_page_stay_fresh(self):
+        self.up(self.write("long.yaml", LONG))
+        self.bfly("circuit", "permutation", "--permutation", "identity")
+        browser = self.browser()
+        wait_until(lambda: browser.text("circuits-told") == "200 of 256", "the first page is shown")
+        browser.find("more").click()
+        wait_until(lambda: browser.text("circuits-told") == "256 of 256", "the second page is shown")
+        self.assertFalse(browser.find("more").is_displayed())
+        browser.js("document.querySelector('#circuit-list li:last-child button').click()")
+        picked = browser.js("return window.bfly.scene.circuit")
+        at, following = picked["rows"][3:5]
+        port = next(link["port"] for link in self.json("counters", "--stages", 3, "--rows", at)["links"]
+                    if link["next_row"] == following)
+        self.bfly("link", "fail", 3, at, port)
+        wait_until(lambda: f"broken at 3.{at}.{port}" in browser.text("circuit-list"), "the list says what breaks it")
+        self.assertEqual(browser.js("return window.bfly.scene.circuit.broken.length"), 1)
+        self.assertEqual(browser.text("circuits-told"), "256 of 256")
+        self.bfly("circuit", "release", picked["id"])
+        wait_until(lambda: browser.text("circuits-told") == "255 of 255", "the circuit leaves the list")
+        self.assertIsNone(browser.js("return window.bfly.scene.circuit"))
+        self.assertEqual(browser.complaints(), [])
 
     def test_everything_can_be_done_by_keys(self):
         self.up()

@@ -64,6 +64,20 @@ TEST(MissedLine, NamesThePortsThatMissedFrames) {
   EXPECT_EQ(MissedLine(counters), "ports missed 12 frames before the fabric saw them: a 7, c 5");
 }
 
+// docs/ports.md: what a removed port has counted stays in the totals.
+TEST(MissedLine, HasTheFramesOfRemovedPorts) {
+  v1::Counters counters;
+  v1::PortCounters& port = *counters.add_ports();
+  port.set_name("b");
+  port.set_rx_missed(5);
+  v1::PortCounters& removed = *counters.add_removed_ports();
+  removed.set_data_plane("dp0");
+  removed.set_rx_missed(1000);
+  EXPECT_EQ(Missed(counters), 1005u);
+  EXPECT_EQ(MissedLine(counters),
+            "ports missed 1005 frames before the fabric saw them: b 5, removed ports of dp0 1000");
+}
+
 TEST(TopLinks, AreOrderedByCircuitsThenRateThenPackets) {
   v1::Counters before, now;
   before.set_monotonic_ns(kSecond);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "control/plot/axis.h"
 
@@ -46,6 +47,15 @@ TEST(Axis, HoldsEveryValueAndAFlatCurveToo) {
   EXPECT_LT(flat.low, 1);
   EXPECT_GT(flat.high, 1);
   EXPECT_FALSE(flat.tics.empty());
+}
+
+// 0.1 and its neighbour differ by less than a step of the tics can add to 0.1.
+TEST(Axis, ValuesThatDifferInTheirLastDigitsAreAFlatCurve) {
+  const Axis axis = AxisOf({0.1, std::nextafter(0.1, 0)}, Scale::kLinear, 0.06, 0.08, 5);
+  EXPECT_GE(axis.tics.size(), 2u);
+  EXPECT_LE(axis.tics.size(), 6u);
+  EXPECT_LT(axis.low, 0.09);
+  EXPECT_GT(axis.high, 0.11);
 }
 
 TEST(SpreadLabels, LabelsKeepTheirDistanceAndTheirOrder) {
@@ -105,6 +115,60 @@ TEST(GnuplotScript, BoundsAreABandAndExactValuesRings) {
   const std::string script = GnuplotScript(Small());
   EXPECT_EQ(DataOf(script, " using 1:2:3 with filledcurves"), "0.3 1 3\n0.6 2 6\n");
   EXPECT_EQ(DataOf(script, " with points pt 6"), "0.6 4.25\n");
+}
+
+// Two seeds with means 10 and 14: the interval is 12 +- 25.
+TEST(GnuplotScript, OnALogarithmicAxisABarThatReachesZeroBeginsAtTheEdge) {
+  Figure figure = Small();
+  figure.panels[0].curves[0].points[1] = {0.6, 12, -13, 37};
+  const std::string script = GnuplotScript(figure);
+  double x = 0, mean = 0, low = 0, high = 0, edge = 0;
+  const std::string bars = DataOf(script, " using 1:3:(0):($4-$3) with vectors");
+  ASSERT_EQ(sscanf(bars.c_str(), "0.3 2 1.9 2.1\n%lf %lf %lf %lf", &x, &mean, &low, &high), 4);
+  const size_t range = script.find("set yrange [");
+  ASSERT_NE(range, std::string::npos);
+  ASSERT_EQ(sscanf(script.c_str() + range, "set yrange [%lf:", &edge), 1);
+  EXPECT_GT(edge, 0);
+  EXPECT_EQ(low, edge);
+  EXPECT_EQ(high, 37);
+  figure.log_y = false;
+  EXPECT_THAT(GnuplotScript(figure), HasSubstr("\n0.6 12 -13 37\n"));
+}
+
+// A hypercube's packets that all stay take no time.
+TEST(GnuplotScript, OnALogarithmicAxisTheLabelOfACurveThatEndsAtZeroStandsAtTheBottom) {
+  Figure figure = Small();
+  figure.panels[0].curves[0].points[1] = {0.6, 0, 0, 0};
+  const std::string script = GnuplotScript(figure);
+  EXPECT_THAT(script, HasSubstr("set label 'FIFO' at graph 1.0, graph 0.00000 left"));
+  EXPECT_THAT(script, Not(HasSubstr("inf")));
+}
+
+// What stands at the tics of the first panel's y axis.
+std::vector<std::string> TicTexts(const std::string& script) {
+  const size_t begin = script.find("set ytics");
+  const std::string line = script.substr(begin, script.find('\n', begin) - begin);
+  std::vector<std::string> texts;
+  for (size_t at = line.find('\''); at != std::string::npos; at = line.find('\'', at + 1)) {
+    const size_t end = line.find('\'', at + 1);
+    texts.push_back(line.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return texts;
+}
+
+TEST(GnuplotScript, NoTwoTicsHaveTheSameText) {
+  Figure figure = Small();
+  figure.log_y = false;
+  figure.panels[0].curves[0] = {
+      .label = "",
+      .colour = 0,
+      .points = {{0, 123'000, 123'000, 123'000}, {1, 124'000, 124'000, 124'000}},
+      .saturated = {},
+      .bounds = {}};
+  EXPECT_THAT(
+      TicTexts(GnuplotScript(figure)),
+      ElementsAre("1.23·10^{5}", "1.2325·10^{5}", "1.235·10^{5}", "1.2375·10^{5}", "1.24·10^{5}"));
 }
 
 TEST(GnuplotScript, DrawsForLightAndDarkPagesAndQuotesWhatAUserWrote) {

@@ -205,6 +205,20 @@ TEST(TopBrowser, EveryViewFitsEveryScreen) {
   }
 }
 
+// 24 lines without title, tabs, account, heading, legend and keys have room for 18 rows.
+TEST(TopBrowser, ADrawingThatFillsTheScreenKeepsItsLegend) {
+  Browser browser(*FindView("drawing"), {});
+  Part part;
+  for (uint32_t row = 0; row < 18; ++row) part.rows.push_back(row);
+  browser.Take(MakeSample(TopAnswers(32, 3, 1), nullptr, part));
+  const std::vector<std::string> lines = Shown(browser);
+  ASSERT_THAT(lines, SizeIs(24));
+  EXPECT_THAT(lines[21], StartsWith(" 17 "));
+  EXPECT_THAT(lines[22],
+              AllOf(StartsWith("circuits on port 0 and port 1"), HasSubstr("packets/s")));
+  EXPECT_THAT(lines[23], StartsWith("q end"));
+}
+
 TEST(TopBrowser, AFabricWithFewerStagesEndsTheZoomAndNoFabricIsSaid) {
   Browser browser = Open("overview", {.sort = 0, .stage = 2});
   browser.Take(BusySample(2));

@@ -10,6 +10,7 @@
 namespace bfly::control {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Le;
 using testing::SizeIs;
@@ -104,6 +105,23 @@ TEST(DrawCongestion, APartHasItsOwnRowsAndStagesAndNoOthers) {
   EXPECT_EQ(lines[1], "  4 \u00b7 \u00b7  \u00b7 \u00b7  ");
   EXPECT_EQ(lines[2], "  9 3 \u00b7  \u00b7 \u00b7  ");
   EXPECT_EQ(lines[3], " 12 \u00b7 \u00b7  \u00b7 \u00b7  ");
+}
+
+TEST(DrawCongestion, APartHasItsOwnPortsAndNoOthers) {
+  Answers now = TopAnswers(2, 1, 1);
+  now.fabric.set_ports(4);
+  AddCircuits(now, 0, 0, 0, 5, 0);  // not asked for
+  AddCircuits(now, 0, 0, 1, 1, 0);
+  AddCircuits(now, 0, 1, 3, 2, 0);
+  const std::vector<std::string> lines =
+      Drawn(now, nullptr, {.stages = {}, .rows = {}, .ports = {1, 3, 9}}, 60, 10);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1], "  0 1 \u00b7  ");
+  EXPECT_EQ(lines[2], "  1 \u00b7 2  ");
+  EXPECT_THAT(lines[3], HasSubstr("circuits on port 1 and port 3; "));
+  EXPECT_THAT(Drawn(now, nullptr, {.stages = {}, .rows = {}, .ports = {0}}, 60, 10),
+              ElementsAre("row s0 ", "  0 5  ", "  1 \u00b7  ", HasSubstr("circuits on port 0; ")));
+  EXPECT_THAT(Drawn(now, nullptr, {}, 60, 10).back(), HasSubstr("circuits on ports 0-3; "));
 }
 
 TEST(DrawCongestion, AnOddNumberOfRowsIsGroupedToTheEnd) {

@@ -99,6 +99,18 @@ TEST(TopSample, APartHasItsOwnStagesAndRowsAlone) {
   EXPECT_THAT(HeatOf(sample, 2), SizeIs(4));
 }
 
+TEST(TopSample, APartHasItsOwnPortsAlone) {
+  Answers before = TopAnswers(2, 1, 1), now = TopAnswers(2, 1, 2);
+  AddTopLink(now, 0, 0, 0, 90);  // not asked for
+  AddTopLink(now, 0, 0, 1, 10);
+  AddTopLink(now, 0, 1, 1, 20);
+  const Sample sample = MakeSample(now, &before, {.stages = {}, .rows = {}, .ports = {1, 2}});
+  EXPECT_THAT(sample.links, SizeIs(2));
+  EXPECT_EQ(sample.shown_ports(), 1u);
+  EXPECT_DOUBLE_EQ(sample.by_stage[0].packets_per_second, 30);
+  EXPECT_THAT(HeatOf(sample, 0), ElementsAre(0.5f, 1.0f));
+}
+
 TEST(TopSample, APartIsWhatTheFabricHasOfItAndNeverAllForNone) {
   const v1::FabricStatus fabric = TopAnswers(8, 3, 1).fabric;
   const auto some = PartOf(fabric, {.stages = {2, 3}, .rows = {7, 8, 100}, .ports = {}});

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 
 #include "control/web/answers.h"
 #include "control/web/link_sample.h"
@@ -66,6 +67,45 @@ TEST(SampledLink, ARateThatIsNotKnownIsNullAndNotZero) {
   EXPECT_EQ(rate_of(SampleOf(TwoRows(), second, {}, &before), 3), 0);
   second.set_links_missing(true);
   EXPECT_TRUE(rate_of(SampleOf(TwoRows(), second, {}, &before), 3).is_null());
+}
+
+// Idle links that are down are not among the fullest, which the sample of a large network has.
+TEST(StageLoad, EveryLinkOfALargeNetworkThatIsDownCounts) {
+  const auto wiring = std::make_shared<const Wiring>(
+      Wiring{.rows = 65'536, .stages = 16, .ports = 2, .levels = 17, .next_rows = {}});
+  v1::Counters counters;
+  Count(counters, 70, 1, 20);
+  v1::GetLinksResponse down;
+  for (const uint32_t stage : {3u, 3u, 5u}) {
+    v1::LinkRef* const link = down.add_down();
+    link->set_stage(stage);
+    link->set_row(1000 + static_cast<uint32_t>(down.down_size()));
+  }
+  const std::vector<StageLoad> stages = StageLoads(SampleOf(wiring, counters, down, nullptr));
+  EXPECT_EQ(stages[0].packets, 20u);
+  EXPECT_EQ(stages[3].down, 2u);
+  EXPECT_EQ(stages[4].down, 0u);
+  EXPECT_EQ(stages[5].down, 1u);
+  // Which links a node takes down is not known without the wiring.
+  down.add_down_nodes()->set_level(4);
+  const FabricSample sample = SampleOf(wiring, counters, down, nullptr);
+  EXPECT_EQ(StageLoads(sample)[3].down, std::nullopt);
+  const auto table = LoadAnswer(sample, 2, LinkFigure::kPackets, 1)["stages"];
+  EXPECT_EQ(table["columns"].back(), "down");
+  EXPECT_TRUE(table["rows"][3].back().is_null());
+}
+
+// Both links of row 1, and the link from row 0 to row 1, which is down by itself too.
+TEST(StageLoad, ALinkThatIsDownTwiceCountsOnce) {
+  v1::GetLinksResponse down;
+  down.add_down()->set_port(1);
+  down.add_down_nodes()->set_row(1);
+  v1::NodeRef* const end = down.add_down_nodes();
+  end->set_level(1);
+  end->set_row(1);
+  const FabricSample sample = SampleOf(TwoRows(), {}, down, nullptr);
+  EXPECT_EQ(StageLoads(sample)[0].down, 3u);
+  EXPECT_EQ(LoadAnswer(sample, 1, LinkFigure::kPackets, 1)["stages"]["rows"][0].back(), 3);
 }
 
 TEST(WebAnswers, WhyReadingsFailIsAmongTheProblems) {

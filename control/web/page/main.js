@@ -18,7 +18,7 @@ const canvas = element("fabric");
 const view = new View();
 const scene = { figure: "rate", links: null, bands: [], band_count: 1, selection: null, circuit: null, is_quiet: false };
 const state = {
-  fabric: null, topology: null, moments: [], circuits: [], query: { find: "" }, next: "", has_more_pages: false,
+  fabric: null, topology: null, moments: [], circuits: [], query: { find: "" }, pages: 1,
   frame_ms: 0, readings: 0, wants_links: false, reads_links: false,
 };
 const player = new Player({
@@ -153,21 +153,32 @@ function showCircuits() {
   fillCircuits(element("circuit-list"), state.circuits, scene.circuit, pickCircuit);
 }
 
-async function readCircuits(token = "") {
-  const query = state.query;
-  const answer = await get("/api/circuits", token ? { ...query, page_token: token } : query);
-  // Another search was begun meanwhile.
-  if (query !== state.query) return;
-  state.has_more_pages = token !== "";
-  state.circuits = token ? [...state.circuits, ...answer.circuits] : answer.circuits;
-  state.next = answer.next_page_token;
-  element("more").hidden = state.next === "";
-  element("circuits-told").textContent = `${state.circuits.length} of ${answer.total}`;
+// Reads the pages of the list anew, those that "More" added too, and swaps the list at once.
+async function readCircuits() {
+  const { query, pages } = state;
+  const circuits = [];
+  let next = "", total = 0;
+  for (let page = 0; page < pages && (page === 0 || next !== ""); ++page) {
+    const answer = await get("/api/circuits", next ? { ...query, page_token: next } : query);
+    // Another search was begun meanwhile, or more pages are wanted.
+    if (query !== state.query || pages !== state.pages) return;
+    circuits.push(...answer.circuits);
+    next = answer.next_page_token;
+    total = answer.total;
+  }
+  state.circuits = circuits;
+  element("more").hidden = next === "";
+  element("circuits-told").textContent = `${circuits.length} of ${total}`;
   if (scene.circuit !== null) {
     // The path may have changed or broken. A circuit that is not listed any more is not drawn.
     scene.circuit = state.circuits.find((circuit) => circuit.id === scene.circuit.id) ?? null;
   }
   showCircuits();
+}
+
+function readMoreCircuits() {
+  ++state.pages;
+  return readCircuits();
 }
 
 async function readTopology() {
@@ -235,6 +246,7 @@ async function readPorts() {
 async function findCircuits() {
   state.query = { find: element("find").value.replaceAll(" ", "") };
   if (element("only-broken").checked) state.query.broken = "1";
+  state.pages = 1;
   try {
     await readCircuits();
   } catch (error) {
@@ -245,9 +257,7 @@ async function findCircuits() {
 async function read() {
   try {
     await readTopology();
-    const parts = [readLoad(), readLinks(), readHistory(), readPorts()];
-    // Pages that "More" added are not thrown away by the next reading.
-    if (!state.has_more_pages) parts.push(readCircuits());
+    const parts = [readLoad(), readLinks(), readHistory(), readPorts(), readCircuits()];
     const failed = (await Promise.allSettled(parts)).filter((part) => part.status === "rejected");
     if (failed.length > 0) tell([...new Set(failed.map((part) => part.reason.message))]);
   } catch (error) {
@@ -300,7 +310,7 @@ function start() {
     findCircuits();
   });
   element("only-broken").addEventListener("change", findCircuits);
-  element("more").addEventListener("click", () => readCircuits(state.next).catch((error) => tell([error.message])));
+  element("more").addEventListener("click", () => readMoreCircuits().catch((error) => tell([error.message])));
   new ResizeObserver(drawAll).observe(document.body);
   // For scripts that drive the page: what it shows, and where.
   window.bfly = { view, scene, state, player, colours, drawNow, pickLink };
