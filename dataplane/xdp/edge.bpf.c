@@ -187,8 +187,8 @@ static __always_inline struct verdict read_tester(const struct edge_config* conf
       bpf_ntohs(h->inner_bytes) > present || (tag & ((2ULL << last_bit) - 1)) != 1ULL << last_bit)
     return only(EDGE_BAD_HEADER);
   const __u64 path = tag >> (last_bit + 1);
-  const __u32 directions = config->multiplicity <= 1 ? (__u32)path & (config->rows - 1)
-                                                     : last_directions(config, path);
+  const __u32 directions =
+      config->multiplicity <= 1 ? (__u32)path & (config->rows - 1) : last_directions(config, path);
   if (directions == ~0u) return only(EDGE_BAD_HEADER);
   return to_row(config, output_of(config, directions));
 }

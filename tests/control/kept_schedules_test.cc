@@ -20,7 +20,7 @@ namespace bfly::control {
 namespace {
 
 // What a data plane holds, without slots and clocks.
-class HeldSchedule final : public v1::AgentSchedules::Service {
+class FakeSchedules final : public v1::AgentSchedules::Service {
  public:
   grpc::Status Set(grpc::ServerContext*, const v1::AgentScheduleRequest* request,
                    v1::AgentScheduleResponse*) override {
@@ -135,7 +135,7 @@ class UnlookedScheduleTest : public testing::Test {
 
   TemporaryFolder directory_;
   FakeBoard board_;
-  HeldSchedule held_;
+  FakeSchedules held_;
   TestAgent agent_{directory_.path(), "dp0", FakeBackend(board_, "dp0"), &held_};
   TestController controller_{directory_.path()};
   ScheduleControl schedules_{

@@ -145,7 +145,8 @@ TEST(ExtraStagesProgram, EachOrderIsFittedByItself) {
 // r* is 1.7 at n = 12 and t = 10, and 6.05 at t = 200.
 TEST(ExtraStagesProgram, ABestNumberOfStagesAtAnEndOfTheSweepIsMarked) {
   const Report report = ReportOfFormula(4);
-  for (const auto& best : ExtraStagesFitJson(report)["best"]) {
+  const nlohmann::ordered_json fits = ExtraStagesFitJson(report);
+  for (const auto& best : fits["best"]) {
     if (best["n"] != 12) continue;
     EXPECT_EQ(best["r"], best["t"] == 10 ? 4 : 6);
     EXPECT_EQ(best["is_first_of_sweep"], best["t"] == 10);

@@ -329,7 +329,7 @@ TEST(Stability, TheFirstOfTwoCopiesCarriesAllThatARowSends) {
 }
 
 TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
-  const PacketPoint point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .7};
+  const PacketPoint point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .45};
   Measurement m = Measured(point, 10, 11);
   for (size_t i = 0; i < m.trials.size(); ++i) {
     m.trials[i].accepted = 1 + (i % 2 == 0 ? .001 : -.001);
@@ -337,6 +337,10 @@ TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
   EXPECT_FALSE(IsSaturated(m)) << "now more, now less";
   for (Trial& trial : m.trials) trial.accepted -= .01;
   EXPECT_TRUE(IsSaturated(m)) << "one in a hundred stays inside, of every seed";
+  // Rows send one packet a unit, and all of them go straight through the first copy.
+  PacketPoint full = point;
+  full.rho = .5;
+  EXPECT_TRUE(IsSaturated(Measured(full, 10, 11)));
 }
 
 TEST(Applicability, RhoIsALoadFactorWhereThePaperSaysSo) {
