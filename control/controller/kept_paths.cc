@@ -30,16 +30,18 @@ absl::StatusOr<RoutedSchedule> RouteKept(const KeptSchedule& kept, const Interru
   if (!kept.led_back.ok()) return kept.led_back;
   absl::StatusOr<RoutedSchedule> routed =
       RouteSchedule(kept.schedule, kept.links, kept.load, interrupt);
-  const auto finds_no_way = [&routed] {
-    return absl::IsUnavailable(routed.status()) || absl::IsResourceExhausted(routed.status());
-  };
-  const Links without_limits(*kept.network, LinkCapacity());
-  if (finds_no_way()) {
-    routed = RouteSchedule(kept.schedule, without_limits, kept.load, interrupt);
-  }
-  // Some protocols also leave out the links of circuits that stand.
-  if (finds_no_way()) {
-    routed = RouteSchedule(kept.schedule, without_limits, LinkLoad(*kept.network), interrupt);
+  if (absl::IsUnavailable(routed.status()) || absl::IsResourceExhausted(routed.status())) {
+    // On a fabric of its own it must have room.
+    routed = RouteSchedule(kept.schedule, Links(*kept.network, kept.links.capacity()),
+                           LinkLoad(*kept.network), interrupt);
+    if (!routed.ok()) return routed;
+    auto beside =
+        RouteSchedule(kept.schedule, Links(*kept.network, LinkCapacity()), kept.load, interrupt);
+    if (absl::IsDeadlineExceeded(beside.status()) || absl::IsCancelled(beside.status())) {
+      return beside;
+    }
+    // Some protocols leave out the links of circuits that stand.
+    if (beside.ok()) routed = std::move(beside);
   }
   if (routed.ok()) CountBroken(kept.links.faults(), *routed);
   return routed;

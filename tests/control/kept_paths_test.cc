@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "control/controller/schedule_request.h"
 #include "control/intent/execute.h"
@@ -71,6 +72,17 @@ TEST_F(KeptPathsTest, LeadOverLinksThatAreDownAndSaySo) {
   EXPECT_GT(crossing, 0u);
   EXPECT_EQ(BrokenSlots(chosen->routed), crossing);
   EXPECT_EQ(Congestion(chosen->routed), 1u);
+}
+
+TEST_F(KeptPathsTest, AreNoneWhereTheTopologyHasNoRoomForASlotAlone) {
+  intent_->schedule->set_sequence(v1::Schedule::SLOTS);
+  v1::ScheduleSlot* const slot = intent_->schedule->add_slots();
+  // Stage 0 leads both to row 0, and they go on by the same link.
+  for (const auto& [input, output] : {std::pair{0u, 0u}, {8u, 1u}}) {
+    slot->add_inputs(input);
+    slot->add_outputs(output);
+  }
+  EXPECT_EQ(paths_.Of(*intent_, {}).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(KeptPathsTest, AreChosenOnce) {

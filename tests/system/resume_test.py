@@ -53,7 +53,7 @@ class ResumeTest(CommandLineTest):
     def schedule(self):
         """Of the schedule that runs, what was asked for, and the circuits of each slot; nothing if none runs."""
         status = self.json("circuit", "schedule", "status")
-        return status and (status["schedule"], [slot["circuits"] for slot in status["slots"]])
+        return {} if "schedule" not in status else (status["schedule"], [slot["circuits"] for slot in status["slots"]])
 
     def circuits(self):
         """By input: id, output and path."""
