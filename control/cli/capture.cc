@@ -144,7 +144,11 @@ absl::StatusOr<v1::CaptureRequest> CaptureRequestOf(const CaptureOptions& option
   if (!words.ok()) return words.status();
   v1::CaptureRequest request = std::move(words->request);
   if (words->has_selector) {
-    const auto links = LinksOf(words->selector, kMostLinksCaptured, "captured", common);
+    const auto too_many = [](uint64_t wanted) {
+      return absl::StrCat("the links are ", wanted, " together; 1 to ", kMostLinksCaptured,
+                          " can be captured at once");
+    };
+    const auto links = LinksOf(words->selector, kMostLinksCaptured, too_many, common);
     if (!links.ok()) return links.status();
     request.mutable_links()->Add(links->begin(), links->end());
   }

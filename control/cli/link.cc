@@ -38,15 +38,16 @@ absl::Status SetState(const std::vector<std::string>& words, bool up, const Comm
   const absl::StatusOr<v1::LinkOverride> selector = SelectorOf(words);
   if (!selector.ok()) return selector.status();
   const bool one = OneLink(words).ok();
+  const auto too_many = [&](uint64_t selected) {
+    return absl::StrCat("'", absl::StrJoin(words, " "), "' selects ", selected, " links",
+                        up ? " that are down" : "", " (allowed: at most ", kMostLinks,
+                        " in a call)");
+  };
   const absl::StatusOr<std::vector<v1::LinkRef>> links =
       up && !one ? DownLinksOf(*selector, common)
-                 : LinksOf(*selector, kMostLinks, up ? "set up" : "set down", common);
+                 : LinksOf(*selector, kMostLinks, too_many, common);
   if (!links.ok()) return links.status();
-  if (links->size() > kMostLinks) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::StrJoin(words, " "), "' selects ", links->size(), " links",
-                     up ? " that are down" : "", " (allowed: at most ", kMostLinks, " in a call)"));
-  }
+  if (links->size() > kMostLinks) return absl::InvalidArgumentError(too_many(links->size()));
   auto stub = v1::Fabric::NewStub(Connect(common));
   const auto set = [&](const v1::LinkRef& link) -> absl::Status {
     v1::SetLinkStateRequest request;

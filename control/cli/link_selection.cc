@@ -11,7 +11,7 @@
 namespace bfly::control {
 
 absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector, uint64_t most,
-                                                 absl::string_view done, const Common& common) {
+                                                 const TooMany& too_many, const Common& common) {
   auto stub = v1::Fabric::NewStub(Connect(common));
   v1::StatusResponse response;
   const absl::Status status =
@@ -32,10 +32,7 @@ absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selecto
   }
   const uint64_t wanted =
       uint64_t{stages->size()} * rows->size() * (selector.has_port() ? 1 : fabric.ports());
-  if (wanted > most) {
-    return absl::InvalidArgumentError(absl::StrCat("the links are ", wanted, " together; 1 to ",
-                                                   most, " can be ", done, " at once"));
-  }
+  if (wanted > most) return absl::InvalidArgumentError(too_many(wanted));
   std::vector<v1::LinkRef> links;
   for (const uint32_t stage : *stages) {
     for (const uint32_t row : *rows) {

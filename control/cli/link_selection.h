@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "bfly/v1/circuits.pb.h"
 #include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/topology.pb.h"
@@ -14,10 +15,12 @@
 
 namespace bfly::control {
 
+// The error for so many links.
+using TooMany = std::function<std::string(uint64_t links)>;
 // By stage, row and port. InvalidArgument: a link is outside the fabric, or there are more than
-// `most`; `done` says what is done with them ("captured"). FailedPrecondition: no fabric is loaded.
+// `most`, which is found before any is made. FailedPrecondition: no fabric is loaded.
 absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector, uint64_t most,
-                                                 absl::string_view done, const Common& common);
+                                                 const TooMany& too_many, const Common& common);
 
 // Those of the links that were taken down by themselves. The controller finds them, so a selector
 // of a million links costs nothing. Its errors name the field.
