@@ -57,6 +57,10 @@ export function fillPorts(body, ports) {
 }
 
 export function fillCircuits(list, circuits, picked, pick) {
+  // A list that shows this already keeps its elements: a click may be on its way to one.
+  const shows = JSON.stringify([circuits, picked === null ? null : picked.id]);
+  if (list.shows === shows) return;
+  list.shows = shows;
   refill(list, () => {
     for (const circuit of circuits) {
       const made = button(`${circuit.input} to ${circuit.output}`, () => pick(circuit));
