@@ -31,8 +31,8 @@ constexpr std::string_view kLineBegin = R"({"time":)";
 constexpr std::chrono::milliseconds kLockPatience{1000};
 constexpr std::chrono::milliseconds kLockLook{20};
 
-// Returns false while another process holds the file. A file system without locks is no reason not
-// to write.
+// Returns false while another process holds the file. On a file system without locks the log is
+// written all the same.
 bool Lock(int fd) {
   const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
   while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -42,8 +42,8 @@ bool Lock(int fd) {
   return true;
 }
 
-// False if the file begins with something else than a line of the log, which may have been cut
-// short. Of a first line that a power cut kept from the disk there may be zeros.
+// Returns false if the file begins with something else than a line of the log, which may have been
+// cut short. Of a first line that a power cut kept from the disk there may be zeros.
 bool IsLog(int fd) {
   std::array<char, kLineBegin.size()> first{};
   const ssize_t got = pread(fd, first.data(), first.size(), 0);

@@ -67,10 +67,9 @@ absl::Status KeptPaths::ChooseAhead(const LoadedIntent& intent, std::unique_lock
   const KeptSchedule kept = KeptScheduleOf(intent.now());
   change.unlock();
   const auto is_loaded = [&] {
-    bool loaded = false;
-    intent.Read([&](const Intent& now) { loaded = now.state.shared_network() == kept.network; })
-        .IgnoreError();
-    return loaded && !stops ? absl::OkStatus() : absl::CancelledError("it is not wanted any more");
+    return intent.network() == kept.network && !stops
+               ? absl::OkStatus()
+               : absl::CancelledError("it is not wanted any more");
   };
   absl::StatusOr<Chosen> chosen = Choose(kept, is_loaded);
   change.lock();

@@ -91,6 +91,11 @@ class LoadedIntent {
   // Whether every data plane of the loaded fabric is usable; true if none is loaded.
   bool all_usable() const;
 
+  // The network of the loaded fabric; null: none is loaded.
+  std::shared_ptr<const Network> network() const {
+    const std::shared_lock lock(state_);
+    return intent_ == nullptr ? nullptr : intent_->state.shared_network();
+  }
   // Whether the data plane is one of the loaded fabric.
   bool HasNow(const DataPlane& plane) const {
     const std::shared_lock lock(state_);

@@ -38,13 +38,6 @@ ScheduleControl::ScheduleControl(LoadedIntent& intent, Options options)
       options_(std::move(options)),
       watch_([this] { Look(); }, options_.watch_interval) {}
 
-ScheduleControl::SharedNetwork ScheduleControl::LoadedNetwork() const {
-  SharedNetwork network;
-  intent_.Read([&](const Intent& intent) { network = intent.state.shared_network(); })
-      .IgnoreError();
-  return network;
-}
-
 bool ScheduleControl::IsOf(const SharedNetwork& network) {
   const std::lock_guard lock(mutex_);
   return network_ == network;
@@ -56,7 +49,7 @@ ScheduleControl::SharedRunning ScheduleControl::RunningOn(const SharedNetwork& n
 }
 
 bool ScheduleControl::NeedsLook() {
-  const SharedNetwork network = LoadedNetwork();
+  const SharedNetwork network = intent_.network();
   const std::lock_guard lock(mutex_);
   if (network == nullptr) return network_ != nullptr;
   return network != network_ || running_ != nullptr || unsure_;
@@ -65,7 +58,7 @@ bool ScheduleControl::NeedsLook() {
 void ScheduleControl::Look() {
   if (!NeedsLook()) return;
   std::unique_lock change(intent_.change_lock());
-  const SharedNetwork network = LoadedNetwork();
+  const SharedNetwork network = intent_.network();
   if (!IsOf(network)) Forget();
   if (network == nullptr || !intent_.CheckUsable().ok()) return;
   if (!IsOf(network) && Deadline::clock::now() < begin_again_) return;
@@ -90,7 +83,7 @@ void ScheduleControl::Forget() {
 }
 
 void ScheduleControl::Tell(const absl::Status& status) {
-  const SharedNetwork network = LoadedNetwork();
+  const SharedNetwork network = intent_.network();
   const std::lock_guard lock(mutex_);
   if (!status.ok() && status.message() != told_problem_) {
     options_.events->Note(v1::Event::WARNING, absl::StrCat("schedule: ", status.message()));
@@ -138,7 +131,7 @@ absl::Status ScheduleControl::Adopt(Deadline deadline, bool begin_kept,
   }
   if (runs) Keep(held->running().schedule());
   const std::lock_guard lock(mutex_);
-  network_ = LoadedNetwork();
+  network_ = intent_.network();
   if (!runs) return absl::OkStatus();
   running_ = std::make_shared<const RunningSchedule>(HeldSchedule(held->running(), intent_.now()));
   return absl::OkStatus();
@@ -337,7 +330,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
 }
 
 std::map<RowPair, std::set<Tag>> ScheduleControl::TagsOfPairs(const std::set<RowPair>& pairs) {
-  const SharedRunning running = RunningOn(LoadedNetwork());
+  const SharedRunning running = RunningOn(intent_.network());
   return running == nullptr ? std::map<RowPair, std::set<Tag>>() : TagsOf(running->routed, pairs);
 }
 

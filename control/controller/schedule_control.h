@@ -94,7 +94,6 @@ class ScheduleControl {
   bool IsOf(const SharedNetwork& network);
   // The schedule that runs on this network; null if none runs.
   SharedRunning RunningOn(const SharedNetwork& network);
-  SharedNetwork LoadedNetwork() const;
 
   LoadedIntent& intent_;
   const Options options_;

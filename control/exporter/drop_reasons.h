@@ -8,13 +8,13 @@
 
 namespace bfly::control {
 
-// Of host ports, of trunks and of packets inside the fabric.
+// Host ports, trunks and packets inside the fabric have these reasons.
 inline constexpr const char* kPortDropReasons[] = {
     "truncated",       "oversized",     "not_for_fabric", "unknown_row", "unknown_input",
     "bad_header",      "no_circuit",    "no_port_at_row", "port_full",   "trunk_lost",
     "trunk_duplicate", "trunk_foreign", "port_removed"};
 
-// Of packets inside the fabric alone.
+// Packets inside the fabric alone have these.
 inline constexpr const char* kInnerDropReasons[] = {"queue_full",  "link_down", "queue_memory",
                                                     "loss",        "unloaded",  "no_slot",
                                                     "slot_missed", "slot_full", "data_plane_lost"};

@@ -19,7 +19,7 @@ struct ReadBatchOrder {
   DataServerOptions options;
   std::vector<LinkId> avoid = {};
 };
-// What the batch set up, or would set up.
+// The outcome tells what the batch set up, or would set up.
 struct ReadBatchOutcome {
   DataServerResult routed;
   std::vector<uint64_t> circuits;  // their ids, in the order of the requests; empty in a dry run
@@ -29,7 +29,7 @@ struct ReadBatchOutcome {
 // What became of reads that were served one after the other, each by itself.
 struct SingleReadsOutcome {
   std::vector<Outcome> reads;
-  // Of all that stood after them.
+  // The next two count all circuits that stood after the reads.
   uint32_t link_congestion = 0;
   uint32_t disk_contention = 0;
 };

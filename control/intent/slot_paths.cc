@@ -214,12 +214,6 @@ absl::Status CheckWayBack(const v1::Schedule& schedule, const std::string& first
                    "; use wait or drop"));
 }
 
-bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed) {
-  CountBroken(state.faults(), routed);
-  size_t next = 0;
-  return repair && RepairBroken(state, {}, next, routed);
-}
-
 void CountBroken(const FaultSet& faults, RoutedSchedule& routed) {
   for (SlotPaths& slot : routed.slots) slot.broken = BrokenOf(slot, faults);
 }

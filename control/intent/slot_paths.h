@@ -56,10 +56,6 @@ absl::Status CheckWayBack(const v1::Schedule& schedule, const std::string& first
 std::string ProtocolOf(const v1::Schedule& schedule, const std::vector<SlotPaths>& slots,
                        const Network& network);
 
-// Counts anew which paths are broken. With `repair` slots with broken paths are routed again, and
-// keep the paths that they have where that fails. Returns whether a path changed.
-bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed);
-
 // Counts anew which paths are broken.
 void CountBroken(const FaultSet& faults, RoutedSchedule& routed);
 

@@ -6,7 +6,6 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "dataplane/runtime/owned_fd.h"
 
 namespace bfly::control {
 namespace {
@@ -42,18 +42,13 @@ class Device {
  public:
   explicit Device(const std::string& interface)
       : interface_(interface), socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-  ~Device() {
-    if (socket_ >= 0) close(socket_);
-  }
 
-  // What the kernel returned, 0 or above.
+  // Returns what the kernel returned, 0 or above.
   absl::StatusOr<int> Ask(void* command) const {
     ifreq request = {};
     interface_.copy(request.ifr_name, sizeof(request.ifr_name) - 1);
     request.ifr_data = static_cast<char*>(command);
-    const int answer = ioctl(socket_, SIOCETHTOOL, &request);
+    const int answer = ioctl(socket_.get(), SIOCETHTOOL, &request);
     if (answer >= 0) return answer;
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot read or set the features of interface ", interface_));
@@ -79,7 +74,7 @@ class Device {
 
  private:
   const std::string& interface_;
-  int socket_;
+  const dataplane::OwnedFd socket_;
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(PacketPoints, HaveACoupledPathWhereThePaperHasOne) {
 
 TEST(PacketPoints, NeedACpuForEachWorkerOnTheWallClock) {
   const size_t cpus = dataplane::UsableCpus().size();
-  if (cpus >= 40) GTEST_SKIP() << "a two-fold butterfly has at most 40 stages";
+  if (cpus >= 40) GTEST_SKIP() << "needs fewer than 40 CPUs: a worker has a stage, of at most 40";
   const auto experiment = Parsed(absl::StrCat(
       "name: x\nnetwork: two_fold_butterfly\nd: 20\nrho: .01\npackets: 100\nclock: wall\n"
       "unit_us: 1000000\nworkers: ",

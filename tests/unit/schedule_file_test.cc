@@ -177,7 +177,7 @@ TEST(SlotPaths, GoAroundWhatIsDownOrSayWhichSlotCannot) {
   const LinkId down{1, 2, 1};  // greedy paths from row 2 keep to it in the first copy
   many.state.SetFault(down, true);
   RoutedSchedule kept = *routed;
-  EXPECT_FALSE(UpdateForFaults(many.state, /*repair=*/false, kept));
+  CountBroken(many.state.faults(), kept);
   uint32_t broken = 0, crossing = 0;
   for (size_t i = 0; i < kept.slots.size(); ++i) {
     broken += kept.slots[i].broken;
@@ -190,14 +190,18 @@ TEST(SlotPaths, GoAroundWhatIsDownOrSayWhichSlotCannot) {
   }
   EXPECT_GT(broken, 0u);
   EXPECT_EQ(broken, crossing);
-  EXPECT_TRUE(UpdateForFaults(many.state, /*repair=*/true, *routed));
+  CountBroken(many.state.faults(), *routed);
+  size_t next = 0;
+  EXPECT_TRUE(RepairBroken(many.state, {}, next, *routed));
+  EXPECT_EQ(next, routed->slots.size());
   for (const SlotPaths& slot : routed->slots) {
     EXPECT_EQ(slot.broken, 0u);
     for (const CircuitPath& path : slot.paths) {
       EXPECT_TRUE(many.state.faults().IsWhole(path.input, path.tag));
     }
   }
-  EXPECT_FALSE(UpdateForFaults(many.state, /*repair=*/true, *routed)) << "nothing is left to do";
+  next = 0;
+  EXPECT_FALSE(RepairBroken(many.state, {}, next, *routed)) << "nothing is left to do";
 }
 
 }  // namespace
