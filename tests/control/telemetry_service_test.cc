@@ -308,17 +308,18 @@ TEST_F(TelemetryServiceTest, ASlowClientLosesPicturesInBetweenAndIsToldHowMany) 
 }
 
 TEST_F(TelemetryServiceTest, PicturesKeepComingWhenTheTimeOfDayIsSetBack) {
-  std::atomic<int64_t> hours_back = 0;
+  // The controller, which reads it, outlives this function.
+  const auto hours_back = std::make_shared<std::atomic<int64_t>>(0);
   CounterPoll::Options poll = PollOnlyWhenAsked();
-  poll.time_of_day = [&hours_back] {
-    return std::chrono::system_clock::now() - std::chrono::hours(hours_back);
+  poll.time_of_day = [hours_back] {
+    return std::chrono::system_clock::now() - std::chrono::hours(*hours_back);
   };
   Start(/*split=*/false, /*rows=*/16, poll);
   v1::CounterFilter summary;
   summary.set_summary(true);
   Subscriber subscriber(*controller_, v1::SubscribeRequest::SAMPLE, 10, summary);
   v1::Counters before = subscriber.Next();
-  hours_back = 1;
+  *hours_back = 1;
   // Any number of pictures may have been taken before the clock was set. The stream has a deadline,
   // at which Next fails.
   bool seen_back = false;
