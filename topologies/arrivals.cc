@@ -14,7 +14,10 @@ constexpr const char* kNames[] = {"constant", "poisson", "bernoulli", "on-off", 
 // The number of the period whose block says whether a row starts on or off.
 constexpr uint64_t kBeforeAllPeriods = (uint64_t{1} << 40) - 1;
 
-uint64_t CounterOf(Row row, uint64_t index) { return uint64_t{row} << 40 | index; }
+PhiloxBlock BlockOf(uint64_t seed, RandomStream stream, Row row, uint64_t index) {
+  const RowDraw draw = DrawOfRow(row, index);
+  return RandomBlock(seed, stream, draw.counter, draw.attempt);
+}
 
 // Returns a number that is uniform on (0, 1), from 53 bits of words `word` and `word` + 1. It is
 // never an end point.
@@ -97,11 +100,9 @@ Arrivals::RowState Arrivals::First(Row row, double phase) const {
   if (spec_.process == ArrivalProcess::kOnOff) {
     // The process starts in its stationary state: what is left of an exponential period is
     // distributed like a whole one.
-    const PhiloxBlock block =
-        RandomBlock(seed_, RandomStream::kOnOffPeriods, CounterOf(row, kBeforeAllPeriods));
+    const PhiloxBlock block = BlockOf(seed_, RandomStream::kOnOffPeriods, row, kBeforeAllPeriods);
     if (OpenUnit(block, 0) < spec_.duty) {
-      const PhiloxBlock first =
-          RandomBlock(seed_, RandomStream::kOnOffPeriods, CounterOf(row, state.period++));
+      const PhiloxBlock first = BlockOf(seed_, RandomStream::kOnOffPeriods, row, state.period++);
       state.on_end = Exponential(first, 0, on_);
     }
   }
@@ -122,8 +123,7 @@ void Arrivals::Next(Row row, RowState& state) const {
 }
 
 void Arrivals::NextPeriod(Row row, RowState& state) const {
-  const PhiloxBlock block =
-      RandomBlock(seed_, RandomStream::kOnOffPeriods, CounterOf(row, state.period++));
+  const PhiloxBlock block = BlockOf(seed_, RandomStream::kOnOffPeriods, row, state.period++);
   state.off += Exponential(block, 2, off_);
   state.on_end += Exponential(block, 0, on_);
 }
@@ -135,8 +135,7 @@ void Arrivals::Place(Row row, RowState& state, double phase) const {
     state.time = static_cast<uint64_t>(phase * gap_);
     return;
   }
-  const PhiloxBlock block =
-      RandomBlock(seed_, RandomStream::kSourceGaps, CounterOf(row, state.index));
+  const PhiloxBlock block = BlockOf(seed_, RandomStream::kSourceGaps, row, state.index);
   if (spec_.process == ArrivalProcess::kBernoulli) {
     // The number of slots to the next success, drawn by inversion of the geometric distribution.
     const double p = spec_.rate * spec_.slot;

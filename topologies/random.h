@@ -77,6 +77,20 @@ constexpr PhiloxBlock RandomBlock(uint64_t seed, RandomStream stream, uint64_t c
                     {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
 }
 
+// Where in a stream the random numbers of packet or period `index` of a row are. The counter has
+// room for 2^40 of them. The bits of `index` above that go into `attempt`, which has 8 bits left
+// for the blocks of one draw, so no two rows share numbers. Rows are below 2^24.
+struct RowDraw {
+  uint64_t counter;
+  uint32_t attempt;  // of the first block
+  friend constexpr bool operator==(const RowDraw&, const RowDraw&) = default;
+};
+constexpr RowDraw DrawOfRow(uint64_t row, uint64_t index) {
+  constexpr int kIndexBits = 40, kAttemptBits = 8;
+  return {row << kIndexBits | (index & ((uint64_t{1} << kIndexBits) - 1)),
+          static_cast<uint32_t>(index >> kIndexBits) << kAttemptBits};
+}
+
 // Returns 64 bits: words 0 (low) and 1 of the block.
 constexpr uint64_t Random64(uint64_t seed, RandomStream stream, uint64_t counter) {
   const PhiloxBlock block = RandomBlock(seed, stream, counter);
@@ -85,9 +99,11 @@ constexpr uint64_t Random64(uint64_t seed, RandomStream stream, uint64_t counter
 
 // Returns a number that is uniform on 0..n-1, n >= 1, without modulo bias: the result is the high
 // half of word * n, and a word whose low half is under 2^32 mod n is rejected for the next word
-// (Lemire 2019, "Fast random integer generation in an interval", algorithm 5).
-constexpr uint32_t RandomBelow(uint64_t seed, RandomStream stream, uint64_t counter, uint32_t n) {
-  for (uint32_t attempt = 0;; ++attempt) {
+// (Lemire 2019, "Fast random integer generation in an interval", algorithm 5). The first block is
+// that of `attempt`.
+constexpr uint32_t RandomBelow(uint64_t seed, RandomStream stream, uint64_t counter, uint32_t n,
+                               uint32_t attempt = 0) {
+  for (;; ++attempt) {
     for (const uint32_t word : RandomBlock(seed, stream, counter, attempt)) {
       const uint64_t product = uint64_t{word} * n;
       const uint32_t low = static_cast<uint32_t>(product);

@@ -89,19 +89,23 @@ absl::StatusOr<TrafficPattern> TrafficPattern::Make(const TrafficPatternSpec& sp
 }
 
 Row TrafficPattern::Flips(Row source, uint64_t index) const {
-  const uint64_t counter = uint64_t{source} << 40 | index;
+  const RowDraw draw = DrawOfRow(source, index);
   Row flips = 0;
   PhiloxBlock block{};
   for (int bit = 0; bit < dimension_; ++bit) {
-    if (bit % 4 == 0) block = RandomBlock(seed_, RandomStream::kTraffic, counter, bit / 4);
+    if (bit % 4 == 0) {
+      block = RandomBlock(seed_, RandomStream::kTraffic, draw.counter,
+                          draw.attempt + static_cast<uint32_t>(bit / 4));
+    }
     flips |= static_cast<Row>(block[bit % 4] < threshold_) << bit;
   }
   return flips;
 }
 
 Row TrafficPattern::Hotspot(Row source, uint64_t index) const {
+  const RowDraw draw = DrawOfRow(source, index);
   const uint32_t point =
-      RandomBelow(seed_, RandomStream::kTraffic, uint64_t{source} << 40 | index, up_to_.back());
+      RandomBelow(seed_, RandomStream::kTraffic, draw.counter, up_to_.back(), draw.attempt);
   return table_[std::upper_bound(up_to_.begin(), up_to_.end(), point) - up_to_.begin()];
 }
 

@@ -44,11 +44,10 @@ class TrafficPattern {
   // The block of random words that was drawn last. Four neighbouring rows share a block, so a
   // caller that asks for packet i of one row after the other draws one block for four packets.
   struct Words {
-    uint64_t counter = ~uint64_t{0};
+    RowDraw draw{~uint64_t{0}, 0};
     PhiloxBlock block{};
   };
 
-  // `index` is below 2^40.
   Row Destination(Row source, uint64_t index, Words& words) const {
     switch (kind_) {
       case Kind::kTable:
@@ -71,10 +70,10 @@ class TrafficPattern {
   enum class Kind : uint8_t { kTable, kUniform, kFlip, kHotspot };
 
   Row Uniform(Row source, uint64_t index, Words& words) const {
-    const uint64_t counter = uint64_t{source / 4} << 40 | index;
-    if (counter != words.counter) {
-      words.counter = counter;
-      words.block = RandomBlock(seed_, RandomStream::kTraffic, counter);
+    const RowDraw draw = DrawOfRow(source / 4, index);
+    if (draw != words.draw) {
+      words.draw = draw;
+      words.block = RandomBlock(seed_, RandomStream::kTraffic, draw.counter, draw.attempt);
     }
     return words.block[source % 4] >> (32 - dimension_);
   }

@@ -71,6 +71,18 @@ TEST(Arrivals, ConstantIsOneEveryGapFromThePhaseOn) {
   EXPECT_NEAR(static_cast<double>(state.time) / kTicks, (1e7 + 0.25) / 3, 1e-9);
 }
 
+TEST(Arrivals, RowsStayIndependentBeyondEveryNumberOfPackets) {
+  const Arrivals arrivals({ArrivalProcess::kPoisson, 1}, 1, kTicks);
+  Arrivals::RowState late, early;
+  late.index = uint64_t{1} << 40;
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t late_before = late.time, early_before = early.time;
+    arrivals.Next(0, late);
+    arrivals.Next(1, early);
+    EXPECT_NE(late.time - late_before, early.time - early_before) << i;
+  }
+}
+
 // Kolmogorov-Smirnov: D sqrt(n) exceeds 1.95 once in a thousand.
 TEST(Arrivals, PoissonGapsAreExponentialWithTheExactRate) {
   constexpr int kPackets = 100'000;

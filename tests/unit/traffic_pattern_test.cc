@@ -96,6 +96,25 @@ TEST(TrafficPattern, UniformReachesEveryRowAlikeFromEveryRow) {
   EXPECT_LT(ChiSquare(counts, std::vector<double>(64, 1.0 / 64)), 103.4);
 }
 
+// The numbers of packets of a row do not end where the counter of a stream has no more room.
+TEST(TrafficPattern, RowsStayIndependentBeyondEveryNumberOfPackets) {
+  const std::vector<TrafficPattern> patterns = {
+      Named("uniform", 1024), TrafficPattern::Make({.name = "p-flip", .p = 0.5}, 1024).value(),
+      TrafficPattern::Make({.name = "hotspot", .hotspots = {0, 1, 2, 3, 4, 5, 6, 7}}, 1024)
+          .value()};
+  for (const TrafficPattern& pattern : patterns) {
+    for (const Row other : {Row{1}, Row{4}}) {  // of a uniform pattern four rows share a block
+      int same = 0;
+      for (uint64_t k = 0; k < 100; ++k) {
+        const Row late = pattern.Destination(0, (uint64_t{1} << 40) + k);
+        const Row early = pattern.Destination(other, k);
+        same += late == early || late == (early ^ other) ? 1 : 0;  // flips are of the source
+      }
+      EXPECT_LT(same, 60) << "row " << other;
+    }
+  }
+}
+
 // Pr[z|x] = p^H (1-p)^(d-H), section 1.2 of the theory; 7 degrees of freedom, 24.3 at one in a
 // thousand.
 TEST(TrafficPattern, PFlipFlipsEveryBitIndependently) {
