@@ -54,7 +54,9 @@ class SpeedInlet final : public Inlet {
     ledger.injected += static_cast<uint64_t>(count);
     return count;
   }
-  uint64_t NextDue() const override { return start_ + (next_ * ticks_ >> 8); }
+  uint64_t NextDue() const override {
+    return ticks_ == 0 ? UINT64_MAX : start_ + (next_ * ticks_ >> 8);
+  }
 
  private:
   const uint64_t ticks_;  // in 1/256; 0: as many as there is room for

@@ -18,7 +18,8 @@ class Inlet {
   // dropped.
   virtual int Receive(Descriptor* burst, int room, Ledger& ledger) = 0;
   // The TSC at which the next packet is due, if the inlet knows it (a paced source): an idle worker
-  // does not sleep longer. UINT64_MAX: it is unknown, or no packet will come.
+  // does not sleep longer, and packets that arrive at a link later may wait for it. UINT64_MAX: it
+  // is unknown, or no packet will come.
   virtual uint64_t NextDue() const { return UINT64_MAX; }
   // Worker: returns the inlet to poll from the next take-up (worker.h) on: this one, or one that
   // wraps it.

@@ -41,6 +41,14 @@ class Entrances {
   uint64_t waiting() const { return waiting_; }
   // The TSC at which the next packet is due, as far as the inlets and the gate know.
   uint64_t NextDue() const;
+  // No packet comes that arrived before this TSC. UINT64_MAX: it is unknown, or no packet will
+  // come. It is known if the only inlet knows when its next packet is due, as one with built-in
+  // sources does. If several inlets did, one that is always behind would hold back the packets of
+  // others.
+  uint64_t NoneBefore() const {
+    const Doors& doors = doors_.current();
+    return gated_ || doors.inlets.size() != 1 ? UINT64_MAX : doors.inlets[0].inlet->NextDue();
+  }
   // Frees the packets that wait and returns how many there were.
   uint64_t Discard();
 

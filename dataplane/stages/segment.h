@@ -72,10 +72,12 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   // next step.
   void Run(Account& account);
   // The same step if links take time: packets that come in are put on the links, and packets that
-  // have arrived by `now` (TSC, the same for all segments of a pass) go on. OpenRoom is called
-  // before, for all segments of the worker. TakeInEarly may be called in between, before `now` is
-  // read, so that packets that have come need not wait for the next pass: it takes in the packets
-  // that come from outside of the worker, if links take time and all packets come from outside.
+  // have arrived by `now` (TSC, the same for all segments of a pass) go on. If the only inlet has
+  // earlier packets that there was no room for, packets go on that arrived before these. OpenRoom
+  // is called before, for all segments of the worker. TakeInEarly may be called in between, before
+  // `now` is read, so that packets that have come need not wait for the next pass: it takes in the
+  // packets that come from outside of the worker, if links take time and all packets come from
+  // outside.
   void OpenRoom() {
     room_ = blocked() ? 0 : kBatch;
     came_ = kNotTakenIn;
@@ -163,7 +165,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   std::vector<NextHop> next_hops_;
   int room_ = 0;            // the room of the lanes in this pass, if links take time
   int came_ = kNotTakenIn;  // packets that came in this pass, if links take time
-  uint64_t now_ = 0;        // the TSC of this pass, if links take time
+  uint64_t now_ = 0;        // until when packets go on in this pass (TSC), if links take time
   size_t last_timed_ = 0;   // the last hop whose links take time
   bool left_over_ = false;  // the last pass had no room for some packets that had arrived
   // If links take time: room for kBatch packets each, one for packets that come to a stage and one

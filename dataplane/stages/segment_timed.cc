@@ -57,13 +57,15 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
   // Without timed hops the lanes must have room for the packets that come in.
   if (!IsTimed()) return Run(account);
   sampling_ = IsSampled();
+  if (came_ == kNotTakenIn) GatherTimed(account);
+  // What a late worker has not taken in yet must find the links as they were when it arrived.
+  if (next_hops_.empty()) now = std::min(now, std::max(now_, entrances_.NoneBefore()));
   now_ = now;
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
     if (hops_[hop]->timed() == nullptr) continue;
     hops_[hop]->timed()->ExpectRelease(now);
     last_timed_ = hop;
   }
-  if (came_ == kNotTakenIn) GatherTimed(account);
   if (came_ > 0) Carry(0, arriving_[0].get(), came_, Batch::kLast, account);
   size_t buffer = 0;
   left_over_ = false;

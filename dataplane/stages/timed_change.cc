@@ -81,12 +81,14 @@ void TimedChange::Serve(const Changed& changed) {
     entry = next;
   }
   if (was_fifo && is_fifo) return;
+  const LinkTime free = server.free();
   if (served.discipline != old.discipline) {
     server.ChangeDiscipline(old.discipline, served.discipline, AtTick(now_), packets, work);
   } else if (served.discipline == Discipline::kProcessorSharing &&
              served.byte_time != old.byte_time) {
     server.ChangeRate(AtTick(now_), old.byte_time, served.byte_time, packets, work);
   }
+  NoteShared(number, free);
   if (is_fifo) {
     link.fifo.BeFreeAt(server.free());
     while (server.waiting() > 0) {
@@ -94,6 +96,16 @@ void TimedChange::Serve(const Changed& changed) {
     }
   }
   links_.Schedule(number);
+}
+
+// Counts what the packets that share a link still need by the new settings, and no longer what they
+// needed by the old ones. `free`: when the link would have sent all by the old ones.
+void TimedChange::NoteShared(uint32_t number, LinkTime free) {
+  const auto until = [this](LinkTime time) {
+    return TimedCounters::BusyOf(std::max(time, AtTick(now_)));
+  };
+  const LinkTime now_free = links_.servers_[number].free();
+  links_.counters_[number].AddBusy(until(now_free) - until(free), TickNotBefore(now_free));
 }
 
 }  // namespace bfly::dataplane

@@ -36,6 +36,7 @@ class TimedChange {
   std::vector<Changed> TakeWaiting();
   void Mark(uint32_t number, Waiting waiting);
   void Serve(const Changed& changed);
+  void NoteShared(uint32_t number, LinkTime free);
 
   TimedLinks& links_;
   const ShapeTable& before_;

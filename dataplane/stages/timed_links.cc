@@ -56,14 +56,15 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
 
 // Works out which packets a link that is not FIFO has sent until `now`.
 void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now) {
-  servers_[number].Advance(served.discipline, AtTick(now) + 1, packets_, WorkAt(served),
-                           [&](uint32_t entry, LinkTime departure) {
-                             StoredPacket& stored = packets_.at(entry);
-                             stored.rank = 0;
-                             Bump(counters_[number].busy,
-                                  TimedCounters::BusyOf(served.SendTime(stored.packet.bytes)));
-                             Depart(arrays(), number, served, entry, TickNotBefore(departure));
-                           });
+  const auto work = WorkAt(served);
+  const auto leaves = [&](uint32_t entry, LinkTime departure) {
+    packets_.at(entry).rank = 0;
+    const uint64_t tick = TickNotBefore(departure);
+    if (served.discipline == Discipline::kPriority)
+      counters_[number].AddBusy(TimedCounters::BusyOf(work(entry)), tick);
+    Depart(arrays(), number, served, entry, tick);
+  };
+  servers_[number].Advance(served.discipline, AtTick(now) + 1, packets_, work, leaves);
 }
 
 [[gnu::always_inline]] inline void TimedLinks::Depart(TimedArrays arrays, uint32_t number,
@@ -227,6 +228,9 @@ void TimedLinks::EnterOther(const Descriptor& packet, uint32_t number, const Ser
   if (entry == 0) return;
   const LinkTime now = AtTick(ArrivalOf(packet)), work = served.SendTime(packet.bytes);
   server.Wait(served.discipline, now, work, entry, packets_);
+  if (served.discipline == Discipline::kProcessorSharing) {
+    counters_[number].AddBusy(TimedCounters::BusyOf(work), TickNotBefore(server.free()));
+  }
   // A link that is free sends the packet at once.
   Advance(number, served, ArrivalOf(packet));
   Schedule(number);

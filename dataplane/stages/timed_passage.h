@@ -25,11 +25,12 @@ struct LinkCold;
 // The counters that every packet changes. Worker: writes, snapshot: loads, which are relaxed unless
 // the comment says otherwise.
 struct alignas(32) TimedCounters {
-  // The time that sending takes, in 1/256 TSC ticks, summed over all packets whose departure is
-  // known. Whole ticks would be too coarse: 64 bytes at 1 Tbit/s take 1.28 ticks of 2.5 GHz. 64
-  // bits hold 333 days of sending at 2.5 GHz. Release stores, acquire loads.
+  // The time that sending takes, in 1/256 TSC ticks, summed over all packets that are at a FIFO or
+  // shared link or were sent; at a link with priorities, over those that began to be sent. Whole
+  // ticks would be too coarse: 64 bytes at 1 Tbit/s take 1.28 ticks of 2.5 GHz. 64 bits hold 333
+  // days of sending at 2.5 GHz. Release stores, acquire loads.
   std::atomic<uint64_t> busy{0};
-  // TSC, at a FIFO link: when the packets counted in `busy` have been sent.
+  // TSC: when the packets counted in `busy` have been sent.
   std::atomic<uint64_t> busy_until{0};
   std::atomic<uint64_t> packets{0};  // packets that the link took
   std::atomic<uint64_t> bytes{0};    // bytes of these packets
@@ -41,13 +42,17 @@ struct alignas(32) TimedCounters {
     constexpr int kLess = kTickFractionBits - kBusyBits;
     return static_cast<uint64_t>((work + (LinkTime{1} << (kLess - 1))) >> kLess);
   }
-  // TSC ticks of sending up to `now`. A FIFO link with packets to send never pauses, so the sending
-  // after `now` ends at `busy_until`.
+  // TSC ticks of sending up to `now`, modulo 2^56. A link with packets to send never pauses, so the
+  // sending after `now` ends at `busy_until`. It may last longer than `busy` can tell. Roundings,
+  // and packets that come while this is read, may leave less than nothing: that is nothing.
   uint64_t BusyBy(uint64_t now) const {
     const uint64_t all = busy.load(std::memory_order_acquire) >> kBusyBits;
     const uint64_t until = busy_until.load(std::memory_order_relaxed);
     const uint64_t ahead = until > now ? until - now : 0;
-    return all > ahead ? all - ahead : 0;
+    constexpr uint64_t kAll = UINT64_MAX >> kBusyBits;
+    constexpr uint64_t kMostMissing = uint64_t{1} << 48;  // 31 hours at 2.5 GHz
+    const uint64_t sent = (all - ahead) & kAll;
+    return sent > kAll - kMostMissing ? 0 : sent;
   }
   // Worker: adds `more` 1/256 ticks of sending, which end at `until`.
   void AddBusy(uint64_t more, uint64_t until) {

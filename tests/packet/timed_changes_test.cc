@@ -168,32 +168,47 @@ TEST(TimedChanges, HoldForWhatWaitsAndComesAndNotForWhatIsBeingSent) {
   }
 }
 
-TEST(TimedChanges, CountTheTimeOfSendingOnceWhateverTheRateWas) {
+class TimedChangesOf : public testing::TestWithParam<Discipline> {};
+
+// A link is busy as long as it has packets to send, in whatever order it sends them.
+TEST_P(TimedChangesOf, CountTheTimeOfSendingOnceWhateverTheRateWas) {
   PacketStore store(1 << 20);
   LinkCold cold[2];
   TimedLinks links(2, 0, &store, cold, 1);
   Ledger ledger;
-  const ShapeTable slow({.base = {.bits_per_second = 8'000'000}, .rules = {}}, 0, 1, 2,
-                        kTicksPerSecond);
-  const ShapeTable fast({.base = {.bits_per_second = 80'000'000}, .rules = {}}, 0, 1, 2,
-                        kTicksPerSecond);
+  const auto table = [](uint64_t rate) {
+    return ShapeTable({.base = {.bits_per_second = rate, .discipline = GetParam()}, .rules = {}}, 0,
+                      1, 2, kTicksPerSecond);
+  };
+  const ShapeTable slow = table(8'000'000), fast = table(80'000'000);
+  Descriptor out[4];
+  uint64_t arrived = 0;
+  const auto busy_by = [&](uint64_t now) {
+    // A link with priorities counts a packet when the worker has found out that it is sent.
+    if (GetParam() == Discipline::kPriority) {
+      arrived += static_cast<uint64_t>(links.Release(now, out, 4, ledger));
+    }
+    return static_cast<double>(links.counters(1).BusyBy(now));
+  };
   links.SetTable(&slow, 0);
   // 100 bytes take 100,000 ns, then 10,000 ns.
   for (uint32_t i = 0; i < 3; ++i) links.Enter(Packet({1000, 1, 100}, i), 1, ledger);
-  const TimedCounters& counters = links.counters(1);
-  EXPECT_EQ(counters.BusyBy(1000), 0u);
-  EXPECT_EQ(counters.BusyBy(51'000), 50'000u) << "half of the first packet";
+  EXPECT_EQ(busy_by(1000), 0);
+  EXPECT_EQ(busy_by(51'000), 50'000) << "half of a packet, or of three a sixth each";
   links.SetTable(&fast, 51'000);
-  EXPECT_EQ(counters.BusyBy(51'000), 50'000u);
-  EXPECT_EQ(counters.BusyBy(101'000), 100'000u);
-  EXPECT_EQ(counters.BusyBy(106'000), 105'000u);
-  EXPECT_EQ(counters.BusyBy(121'000), 120'000u);
-  EXPECT_EQ(counters.BusyBy(500'000), 120'000u) << "an idle link is not busy";
+  const double sent = GetParam() == Discipline::kProcessorSharing ? 75'000 : 120'000;
+  for (const uint64_t now : {51'000, 75'000, 76'000, 101'000, 106'000, 121'000, 500'000}) {
+    EXPECT_NEAR(busy_by(now), std::min(static_cast<double>(now - 1000), sent), 1) << now;
+  }
   links.Enter(Packet({600'000, 1, 100}, 3), 1, ledger);
-  EXPECT_EQ(counters.BusyBy(600'000), 120'000u);
-  EXPECT_EQ(counters.BusyBy(605'000), 125'000u);
-  EXPECT_EQ(links.Discard(), 4u);
+  EXPECT_NEAR(busy_by(600'000), sent, 1);
+  EXPECT_NEAR(busy_by(605'000), sent + 5000, 1);
+  EXPECT_EQ(arrived + links.Discard(), 4u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Disciplines, TimedChangesOf,
+                         testing::Values(Discipline::kFifo, Discipline::kPriority,
+                                         Discipline::kProcessorSharing));
 
 TEST(TimedLinks, CeaseToCountWhoWaitsWhenTheirPacketsHaveLeft) {
   PacketStore store(8 * sizeof(StoredPacket));  // seven packets
@@ -303,6 +318,19 @@ TEST(TimedChanges, LetAPacketBeSentToItsEndThoughTheLinkIsSharedMeanwhile) {
                                     ? (ArrivalById{{0, 101'000}, {1, 201'000}, {2, 301'000}})
                                     : (ArrivalById{{0, 101'000}, {1, 201'000}}));
     }
+  }
+}
+
+// Two packets start over after a quarter of each was sent.
+TEST(TimedChanges, CountTheTimeThatPacketsSharedALink) {
+  for (const Discipline then : {Discipline::kFifo, Discipline::kPriority}) {
+    SlowLink link;
+    link.Change(Discipline::kProcessorSharing, 8'000'000, 0);
+    for (const uint32_t id : {0, 1}) link.Enter(1000, id);
+    link.Change(then, 8'000'000, 51'000);
+    EXPECT_EQ(link.Arrived(), (ArrivalById{{0, 151'000}, {1, 251'000}}));
+    EXPECT_EQ(link.links.counters(0).BusyBy(UINT64_MAX), 250'000u);
+    EXPECT_EQ(link.links.counters(0).BusyBy(161'000), 160'000u);
   }
 }
 
