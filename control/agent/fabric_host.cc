@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "control/agent/fabric_faults.h"
 #include "control/agent/sources.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/to_fabric_config.h"
 #include "control/topology_file/validate.h"
-#include "topologies/faulty_switches.h"
 
 namespace bfly::control {
 namespace {
@@ -27,33 +27,12 @@ uint64_t FirstRevision() {
   return uint64_t{random()} << 31 | 1;
 }
 
-// Sets the fault in `faults`, and takes the links of it that the fabric runs down or brings them
-// back.
-absl::Status TellFabric(const Fault& fault, bool down, dataplane::Fabric& fabric,
-                        FaultSet& faults) {
-  const Network& network = fabric.network();
-  if (absl::Status status = CheckFault(fault, network); !status.ok()) {
-    return absl::InvalidArgumentError(status.message());
-  }
-  faults.SetFault(fault, down);
-  const auto [first, last] = fabric.stages();
-  for (const uint64_t index : faults.LinksOf(fault)) {
-    const LinkId link = network.link_at(index);
-    const bool own = first <= link.stage && link.stage <= last;
-    // Another data plane may run some links of a node. A link of another data plane is refused by
-    // the fabric.
-    if (std::holds_alternative<NodeId>(fault) && !own) continue;
-    if (absl::Status status = fabric.SetLinkUp(link, !faults.blocks(index)); !status.ok()) {
-      return status;
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Has packets go around switches that count as faulty.
-void TellAvoided(const FaultSet& faults, dataplane::Fabric& fabric) {
-  if (fabric.network().multiplicity() == 1) return;
-  fabric.AvoidLinks(FaultySwitches(faults).links_to_avoid());
+// Notes what was given to the fabric, and returns the status of the fabric's answer. A worker that
+// was late takes the new values up when it goes on, so they are noted then, too.
+template <typename T>
+absl::Status NoteIfTaken(const absl::Status& answer, const T& given, T& noted) {
+  if (answer.ok() || absl::IsDeadlineExceeded(answer)) noted = given;
+  return answer;
 }
 
 absl::Status CheckUpdate(const std::vector<HeldCircuit>& install, const std::vector<Row>& remove,
@@ -137,15 +116,12 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology,
   }
   absl::StatusOr<dataplane::FabricConfig> config = VerifiedConfig(topology, name_, backend_);
   if (!config.ok()) return config.status();
+  if (absl::Status status = BeginWithFaults(down, *config); !status.ok()) return status;
   // Devices may take long to open. Meanwhile readers see a data plane without a fabric.
   absl::StatusOr<std::unique_ptr<dataplane::Fabric>> fabric = backend_.load(*config);
   if (!fabric.ok()) return fabric.status();
   FaultSet faults((*fabric)->network());
-  for (const Fault& fault : down) {
-    const absl::Status status = TellFabric(fault, /*down=*/true, **fabric, faults);
-    if (!status.ok()) return status;
-  }
-  TellAvoided(faults, **fabric);
+  for (const Fault& fault : down) faults.SetFault(fault, /*down=*/true);
 
   const std::unique_lock state(state_);
   fabric_ = *std::move(fabric);
@@ -226,15 +202,17 @@ absl::Status FabricHost::SetSources(const std::vector<v1::TrafficSource>& source
   absl::StatusOr<std::vector<dataplane::SourceConfig>> configs =
       ToSourceConfigs(sources, fabric_->network().rows(), fabric_->config().max_frame_bytes);
   if (!configs.ok()) return configs.status();
+  // Sources that the fabric refuses do not end a recording.
+  absl::Status status =
+      dataplane::CheckSources(*configs, fabric_->network(), fabric_->stages().first);
+  if (!status.ok()) return status;
   // Recording starts first, so that no packet of a new source is missed.
   if (latency_id > latency_id_ || (latency_id == 0 && latency_id_ != 0)) {
     const auto recorded = fabric_->RecordLatency(latency_id != 0);
     if (!recorded.ok()) return recorded.status();
   }
   latency_id_ = latency_id;
-  if (absl::Status status = fabric_->SetSources(*configs); !status.ok()) return status;
-  sources_ = sources;
-  return absl::OkStatus();
+  return NoteIfTaken(fabric_->SetSources(*configs), sources, sources_);
 }
 
 absl::Status FabricHost::SetFault(const Fault& fault, bool down) {
@@ -260,9 +238,7 @@ absl::Status FabricHost::SetLinks(const LinkOverrides& changes) {
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
   const auto plan = ToLinkPlan(topology_.links(), changes, fabric_->network());
   if (!plan.ok()) return plan.status();
-  if (absl::Status status = fabric_->SetLinks(*plan); !status.ok()) return status;
-  link_changes_ = changes;
-  return absl::OkStatus();
+  return NoteIfTaken(fabric_->SetLinks(*plan), changes, link_changes_);
 }
 
 absl::Status FabricHost::SetPorts(const v1::AgentPortsRequest& request) {
@@ -274,17 +250,21 @@ absl::Status FabricHost::SetPorts(const v1::AgentPortsRequest& request) {
   *topology.mutable_hosts() = request.hosts();
   const absl::StatusOr<dataplane::FabricConfig> config = ConfigOf(topology, name_);
   if (!config.ok()) return config.status();
-  const absl::Status status = ChangePorts(*config, backend_.check_device, *fabric_);
-  if (!status.ok()) return status;
+  std::vector<std::string> lost;
+  const absl::Status status = ChangePorts(*config, backend_.check_device, *fabric_, lost);
   const std::unique_lock state(state_);
+  if (!status.ok()) {
+    RemovePorts(lost, topology_);
+    return status;
+  }
   topology_ = std::move(topology);
   port_changes_ = request.changes();
   return absl::OkStatus();
 }
 
-FabricHost::Held FabricHost::held(bool full) const {
+HeldFabric FabricHost::held(bool full) const {
   const std::shared_lock state(state_);
-  Held held;
+  HeldFabric held;
   held.loaded = fabric_ != nullptr;
   held.revision = revision_;
   if (fabric_ == nullptr) return held;

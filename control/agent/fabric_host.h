@@ -60,7 +60,25 @@ struct InBandTask {
 struct InBandAnswer {
   uint64_t revision = 0;
   dataplane::InBandReport report;       // without the paths of a release
-  std::vector<uint32_t> link_circuits;  // only if the task asks for it
+  std::vector<uint32_t> link_circuits;  // only if the task asks for it; see ExchangeInBand
+};
+
+// The state of the data plane at one moment.
+struct HeldFabric {
+  bool loaded = false;
+  uint64_t revision = 0;  // changes with the fabric and its circuits
+  v1::Topology topology;
+  std::vector<HeldCircuit> circuits;  // ordered by input
+  std::vector<LinkId> down_links;     // links taken down by themselves
+  std::vector<NodeId> down_nodes;
+  LinkOverrides link_changes;
+  v1::PortChanges port_changes;
+  std::vector<v1::TrafficSource> sources;
+  uint64_t latency_id = 0;  // as FabricHost::SetSources was given
+  std::vector<dataplane::StagePlacement> placement;
+  std::vector<dataplane::PortStatus> ports;  // of ports and trunks
+  std::vector<std::string> problems;         // of ports and trunks
+  dataplane::WorkerPasses worker_passes;
 };
 
 // The loaded fabric, for a call that takes long. Changes and readers can go on during the call. The
@@ -100,38 +118,26 @@ class FabricHost {
                                           const std::vector<Row>& remove, uint64_t base_revision);
   // Returns the errors of dataplane::InBand, and ABORTED as UpdateCircuits. After an error or a
   // refusal, the circuits that should have been released stand as before. Circuits that were set up
-  // have id 0 until they are installed again with an id.
+  // have id 0 until they are installed again with an id. If circuits were exchanged and the links
+  // could not be counted afterwards, the answer is without link_circuits.
   absl::StatusOr<InBandAnswer> ExchangeInBand(const InBandTask& task);
   // Runs these sources and no others. `latency_id` is the id of the newest source that wants
   // latencies recorded, or 0; a larger one than before starts the recording anew.
+  // DEADLINE_EXCEEDED: a worker made no pass for two seconds; held() has the new sources, and they
+  // run when the worker goes on. After other errors nothing is changed.
   absl::Status SetSources(const std::vector<v1::TrafficSource>& sources, uint64_t latency_id);
   // A link works while neither it nor one of its nodes is down. INVALID_ARGUMENT: the network has
   // no such link or node, or another data plane runs the link.
   absl::Status SetFault(const Fault& fault, bool down);
   // Replaces the changes to the topology's links. INVALID_ARGUMENT names every error under
-  // "changes".
+  // "changes". DEADLINE_EXCEEDED as for SetSources.
   absl::Status SetLinks(const LinkOverrides& changes);
   // Makes the ports of the topology those of the request. Readers do not wait for the devices.
   // INVALID_ARGUMENT and FAILED_PRECONDITION name the field under "port", and nothing is changed.
+  // If a previous port could not be opened again, the error names it and held() is without it.
   absl::Status SetPorts(const v1::AgentPortsRequest& request);
 
-  // The state of the data plane at one moment.
-  struct Held {
-    bool loaded = false;
-    uint64_t revision = 0;  // changes with the fabric and its circuits
-    v1::Topology topology;
-    std::vector<HeldCircuit> circuits;  // ordered by input
-    std::vector<LinkId> down_links;     // links taken down by themselves
-    std::vector<NodeId> down_nodes;
-    LinkOverrides link_changes;
-    v1::PortChanges port_changes;
-    std::vector<v1::TrafficSource> sources;
-    uint64_t latency_id = 0;  // as SetSources was given
-    std::vector<dataplane::StagePlacement> placement;
-    std::vector<dataplane::PortStatus> ports;  // of ports and trunks
-    std::vector<std::string> problems;         // of ports and trunks
-    dataplane::WorkerPasses worker_passes;
-  };
+  using Held = HeldFabric;
   // `full`: the result also has the topology, the circuits, the links and the sources.
   Held held(bool full) const;
   // Without `links` it is cheap, however large the network.

@@ -67,8 +67,9 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
     // An exchange without requests counts what was installed by other means since the last
     // exchange.
     const absl::Status counted = (*in_band)->Release({}).status();
-    if (!counted.ok()) return counted;
-    answer.link_circuits = (*in_band)->circuits_on_links();
+    if (counted.ok()) answer.link_circuits = (*in_band)->circuits_on_links();
+    const bool only_counts = task.release.empty() && task.requests.empty() && task.reads.empty();
+    if (!counted.ok() && only_counts) return counted;
   }
   if (answer.revision == 0) answer.revision = revision_;
   return answer;

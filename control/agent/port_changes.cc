@@ -47,10 +47,14 @@ absl::Status Remove(const HostPortConfig& port, dataplane::Fabric& fabric) {
   return absl::IsDeadlineExceeded(status) ? absl::OkStatus() : status;
 }
 
+absl::Status WithText(const absl::Status& status, const std::string& more) {
+  return absl::Status(status.code(), absl::StrCat(status.message(), more));
+}
+
 }  // namespace
 
 absl::Status ChangePorts(const dataplane::FabricConfig& wanted, const DeviceCheck& check,
-                         dataplane::Fabric& fabric) {
+                         dataplane::Fabric& fabric, std::vector<std::string>& lost) {
   const Ports before = fabric.host_ports();
   absl::Status status;
   for (const HostPortConfig& port : Without(before, wanted.ports)) {
@@ -63,8 +67,26 @@ absl::Status ChangePorts(const dataplane::FabricConfig& wanted, const DeviceChec
   if (status.ok()) return status;
   const Ports now = fabric.host_ports();
   for (const HostPortConfig& port : Without(now, before)) Remove(port, fabric).IgnoreError();
-  for (const HostPortConfig& port : Without(before, now)) fabric.AddPort(port).IgnoreError();
+  for (const HostPortConfig& port : Without(before, now)) {
+    const absl::Status again = fabric.AddPort(port);
+    if (again.ok()) continue;
+    lost.push_back(port.name);
+    status = WithText(
+        status, absl::StrCat("; port ", port.name, " was closed for this and does not open again: ",
+                             WithoutNumbers(again, fabric.host_ports()).message()));
+  }
   return status;
+}
+
+void RemovePorts(const std::vector<std::string>& names, v1::Topology& topology) {
+  const auto remove = [&names](auto& items) {
+    const auto named = [&names](const auto& item) {
+      return std::find(names.begin(), names.end(), item.name()) != names.end();
+    };
+    items.erase(std::remove_if(items.begin(), items.end(), named), items.end());
+  };
+  remove(*topology.mutable_ports());
+  remove(*topology.mutable_hosts());
 }
 
 }  // namespace bfly::control

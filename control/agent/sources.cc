@@ -133,13 +133,16 @@ class SourceReader {
       errors_.Add(WithPrefix(status, at_));
     } else if (slotted && config_.slot < dataplane::kShortestTime) {
       errors_.Add(Field("slot"), absl::StrCat(config_.slot, " s is shorter than 1 ns"));
+    } else if (slotted && config_.slot > dataplane::kLongestTime) {
+      errors_.Add(Field("slot"),
+                  absl::StrCat(config_.slot, " s is longer than ", dataplane::kLongestTime, " s"));
     } else if (config_.process == ArrivalProcess::kOnOff && config_.on < dataplane::kShortestTime) {
       errors_.Add(Field("on"), absl::StrCat(config_.on, " s is shorter than 1 ns"));
     } else if (const double off = dataplane::MeanOffTime(config_.on, config_.duty);
-               config_.process == ArrivalProcess::kOnOff && off > dataplane::kLongestOffTime) {
+               config_.process == ArrivalProcess::kOnOff && off > dataplane::kLongestTime) {
       errors_.Add(Field("duty"),
                   absl::StrCat("off periods of ", off, " s in the mean are longer than ",
-                               dataplane::kLongestOffTime, " s"));
+                               dataplane::kLongestTime, " s"));
     }
   }
 

@@ -78,6 +78,10 @@ struct FabricConfig {
   std::vector<TrunkConfig> trunks;
   WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
   LinkPlan links;  // the link settings of the whole network
+  // Links by their index in the network. down_links are links of stages that run here, and are down
+  // before the first packet. avoided_links is as for Fabric::AvoidLinks.
+  std::vector<uint64_t> down_links = {};
+  std::vector<uint64_t> avoided_links = {};
   // The capacities of the whole network, for circuits set up in band.
   LinkCapacity circuit_capacity;
   uint32_t queue_memory_mb = 256;   // 1..262144, for packets on links that take time

@@ -63,9 +63,7 @@ void LoadedPorts::Insert(std::unique_ptr<HostPort> port) {
   Facts facts{.status = StatusOf(*port, *plan_),
               .warnings = NodeWarnings({PolledBy(config, *plan_, SendsToHosts(present_))})};
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (std::find(names_.begin(), names_.end(), config.name) == names_.end()) {
-    names_.push_back(config.name);
-  }
+  names_.Add(config.name);
   present_.ports.push_back(config);
   host_facts_.push_back(std::move(facts));
   host_ports_.push_back(std::move(port));
@@ -140,13 +138,12 @@ std::vector<bool> LoadedPorts::HasPort(uint32_t rows) const {
 
 uint32_t LoadedPorts::NumberOf(const HostPort& port) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto it = std::find(names_.begin(), names_.end(), port.config().name);
-  return static_cast<uint32_t>(it - names_.begin());
+  return names_.NumberOf(port.config().name);
 }
 
 std::string LoadedPorts::NameOf(uint32_t number) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return number < names_.size() ? names_[number] : "";
+  return names_.NameOf(number);
 }
 
 }  // namespace bfly::dataplane

@@ -56,7 +56,8 @@ class Fabric {
   virtual std::vector<Circuit> circuits() const = 0;
 
   // Sets the built-in sources that run from now on; an empty vector stops all sources. A source
-  // whose id runs already goes on undisturbed.
+  // whose id runs already goes on undisturbed. DeadlineExceeded: a worker made no pass for two
+  // seconds; it takes the new sources up later. After other errors nothing is changed.
   virtual absl::Status SetSources(const std::vector<SourceConfig>& sources) = 0;
   // The counters are in the order of the last SetSources.
   virtual std::vector<SourceCounters> sources() const = 0;
@@ -84,7 +85,7 @@ class Fabric {
   // Gives links their shapes from now on, in place of those of the config or an earlier call.
   // Packets on links stay there, and waiting packets are sent as the new plan says. The plan may
   // name all stages of the network, including stages of other data planes. InvalidArgument names
-  // the rule and field; then nothing is changed.
+  // the rule and field; then nothing is changed. DeadlineExceeded as for SetSources.
   virtual absl::Status SetLinks(const LinkPlan& plan) = 0;
 
   // The interface for circuits that the workers set up themselves (in_band/in_band.h). The first

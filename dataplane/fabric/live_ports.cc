@@ -51,10 +51,10 @@ absl::Status LivePorts::CheckNew(const FabricConfig& next) const {
                              "\" that was removed is not closed yet, because a worker makes no "
                              "pass; try again")));
   }
-  if (ports_.names() < kMostNames) return absl::OkStatus();
+  if (ports_.MayBeNamed(name)) return absl::OkStatus();
   return AtPort(index,
                 absl::ResourceExhaustedError(absl::StrCat(
-                    "name: ", kMostNames,
+                    "name: ", PortNames::kMost,
                     " names of ports were used since the fabric was loaded; load it again")));
 }
 

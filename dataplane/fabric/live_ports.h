@@ -20,9 +20,6 @@ namespace bfly::dataplane {
 // Thread-safe; changes are made one after the other.
 class LivePorts {
  public:
-  // The most different port names over the life of a fabric.
-  static constexpr size_t kMostNames = 65536;
-
   // All arguments outlive the object.
   LivePorts(const Network& network, const FabricPlan& plan, LoadedPorts& ports, Assembly& assembly,
             LoadedTaps& taps, const Workers& workers)

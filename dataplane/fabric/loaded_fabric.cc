@@ -65,6 +65,12 @@ absl::Status CheckLink(const LinkId& link, const FabricPlan& plan, const Network
   return absl::OkStatus();
 }
 
+FaultSet FaultsAtLoad(const FabricConfig& config, const Network& network) {
+  FaultSet faults(network);
+  for (const uint64_t index : config.down_links) faults.SetLinkUp(network.link_at(index), false);
+  return faults;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Fabric>> Fabric::Load(const FabricConfig& config) {
@@ -79,7 +85,8 @@ LoadedFabric::LoadedFabric(const FabricConfig& config, Network network,
       plan_(PlanFabric(config_, network_)),
       sources_(network_, routes_),
       workers_(MakeWorkers(plan_, config_.idle)),
-      ports_(hosts_file, [this] { WaitForWorkers(); }) {}
+      ports_(hosts_file, [this] { WaitForWorkers(); }),
+      faults_(FaultsAtLoad(config_, network_)) {}
 
 LoadedFabric::~LoadedFabric() {
   if (const absl::Status status = Unload(); !status.ok()) {
@@ -308,14 +315,11 @@ std::vector<Fabric::Circuit> LoadedFabric::circuits() const {
 }
 
 absl::Status LoadedFabric::SetSources(const std::vector<SourceConfig>& sources) {
-  if (absl::Status status = CheckSources(sources, network_); !status.ok()) return status;
+  const absl::Status status = CheckSources(sources, network_, plan_.first_stage);
+  if (!status.ok()) return status;
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
-  if (!plan_.has_first_hop()) {
-    if (sources.empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        "sources start packets at stage 0, which another data plane runs");
-  }
+  if (!plan_.has_first_hop()) return absl::OkStatus();  // there are no sources
   return sources_.Replace(sources, retired_);
 }
 

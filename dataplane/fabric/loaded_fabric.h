@@ -114,7 +114,7 @@ class LoadedFabric final : public Fabric {
   GracePeriod shapes_taken_up_;  // control_
   Retired retired_;  // control_: shapes, sources and latencies that workers may still use
 
-  FaultSet faults_{network_};                    // control_
+  FaultSet faults_;                              // control_
   std::unique_ptr<LoadedInBand> in_band_owner_;  // made when first asked for
   std::atomic<LoadedInBand*> in_band_{nullptr};  // in_band_owner_, for callers without control_
   std::unique_ptr<LoadedStepPrograms> step_programs_;  // control_; made when first asked for

@@ -37,7 +37,7 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
         {.status = StatusOf(**port, plan),
          .warnings = NodeWarnings({PolledBy(config.ports[i], plan, SendsToHosts(config))})});
     host_ports_.push_back(*std::move(port));
-    names_.push_back(config.ports[i].name);
+    names_.Add(config.ports[i].name);
   }
   for (size_t i = 0; i < config.trunks.size(); ++i) {
     auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config.trunks[i], network,

@@ -13,6 +13,7 @@
 #include "dataplane/core/port_status.h"
 #include "dataplane/core/route_table.h"
 #include "dataplane/core/snapshot.h"
+#include "dataplane/fabric/port_names.h"
 #include "dataplane/ports/device_keeper.h"
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
@@ -64,8 +65,8 @@ class LoadedPorts {
   std::shared_ptr<const void> OfferFlood(std::vector<Row> rows_elsewhere);
 
   const std::vector<std::unique_ptr<HostPort>>& host_ports() const { return host_ports_; }
-  // How many names ports have had so far.
-  size_t names() const { return names_.size(); }
+  // Whether a port may get this name (port_names.h).
+  bool MayBeNamed(const std::string& name) const { return names_.MayBeUsed(name); }
   // A number for the name of a port, which no other name gets while the fabric is loaded.
   uint32_t NumberOf(const HostPort& port) const;
   std::string NameOf(uint32_t number) const;
@@ -120,8 +121,8 @@ class LoadedPorts {
   std::vector<std::unique_ptr<HostPort>> closing_;  // ports that were taken out and are not closed
   std::vector<Facts> host_facts_;                   // one for each host port
   std::vector<Facts> trunk_facts_;
-  std::vector<std::string> names_;  // the name of each number; also the names of removed ports
-  PortCounters removed_;            // the counts of closed ports
+  PortNames names_;       // also the names of removed ports
+  PortCounters removed_;  // the counts of closed ports
   std::unique_ptr<Trunk> trunk_in_;
   std::unique_ptr<Trunk> trunk_out_;
   bool closed_ = false;             // mutex_

@@ -30,6 +30,8 @@ LoadedStages::LoadedStages(const FabricConfig& config, const Network& network,
       workers_[block.worker]->AddStage(loaded.blocks.back().stage.get());
     }
   }
+  for (const uint64_t index : config_.down_links) SetLinkUp(network_.link_at(index), false);
+  AvoidLinks(config_.avoided_links);
 }
 
 Stage& LoadedStages::of(int stage, Row row) {

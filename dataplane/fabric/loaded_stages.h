@@ -27,8 +27,8 @@ namespace bfly::dataplane {
 
 class LoadedStages {
  public:
-  // Makes the blocks of all stages and gives each to its worker. All four arguments must outlive
-  // the object.
+  // Makes the blocks of all stages, takes the config's links down, and gives each block to its
+  // worker. All four arguments must outlive the object.
   LoadedStages(const FabricConfig& config, const Network& network, const FabricPlan& plan,
                const Workers& workers);
 

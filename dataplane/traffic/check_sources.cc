@@ -10,7 +10,7 @@ using Destination = SourceConfig::Destination;
 // Smallest and largest Ethernet frame, without FCS.
 constexpr uint32_t kMinBytes = 64;
 constexpr uint32_t kMaxBytes = 9018;
-// Packets of a row are numbered with 40 bits.
+// At 10^6 packets a second a row sends them in 12 days.
 constexpr uint64_t kMostPacketsOfARow = uint64_t{1} << 40;
 
 template <typename... Part>
@@ -69,12 +69,15 @@ absl::Status CheckArrivalsOf(const std::string& at, const SourceConfig& s) {
   if (slotted && s.slot < kShortestTime) {
     return Wrong(at, "slot: ", s.slot, " s is shorter than 1 ns");
   }
+  if (slotted && s.slot > kLongestTime) {
+    return Wrong(at, "slot: ", s.slot, " s is longer than ", kLongestTime, " s");
+  }
   if (s.process == ArrivalProcess::kOnOff && s.on < kShortestTime) {
     return Wrong(at, "on: ", s.on, " s is shorter than 1 ns");
   }
-  if (s.process == ArrivalProcess::kOnOff && MeanOffTime(s.on, s.duty) > kLongestOffTime) {
+  if (s.process == ArrivalProcess::kOnOff && MeanOffTime(s.on, s.duty) > kLongestTime) {
     return Wrong(at, "duty: off periods of ", MeanOffTime(s.on, s.duty),
-                 " s in the mean are longer than ", kLongestOffTime, " s");
+                 " s in the mean are longer than ", kLongestTime, " s");
   }
   return absl::OkStatus();
 }
@@ -104,12 +107,15 @@ absl::Status CheckSource(const std::string& at, const SourceConfig& s, const Net
 
 }  // namespace
 
-absl::Status CheckSources(const std::vector<SourceConfig>& sources, const Network& network) {
+absl::Status CheckSources(const std::vector<SourceConfig>& sources, const Network& network,
+                          int first_stage) {
   for (size_t i = 0; i < sources.size(); ++i) {
     const absl::Status status = CheckSource(absl::StrCat("sources[", i, "]."), sources[i], network);
     if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  if (sources.empty() || first_stage == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "sources start packets at stage 0, which another data plane runs");
 }
 
 }  // namespace bfly::dataplane

@@ -80,7 +80,4 @@ class Source {
   std::atomic<uint64_t> finished_at_{0};
 };
 
-// InvalidArgument names the field: "sources[0].rows[3]: 20 is outside 0..15".
-absl::Status CheckSources(const std::vector<SourceConfig>& sources, const Network& network);
-
 }  // namespace bfly::dataplane

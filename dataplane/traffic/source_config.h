@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "dataplane/traffic/trace.h"
 #include "topologies/arrivals.h"
 #include "topologies/network.h"
@@ -16,8 +17,8 @@ namespace bfly::dataplane {
 // rate, the rows and the time leaves 64 bits. With shorter slots and on periods a worker would
 // count them instead of packets.
 inline constexpr double kLowestRate = 1e-6, kHighestRate = 1e12;
-inline constexpr double kShortestTime = 1e-9;   // of a slot or a mean on period, seconds
-inline constexpr double kLongestOffTime = 1e6;  // the mean of off periods, seconds: 11 days
+inline constexpr double kShortestTime = 1e-9;  // of a slot or a mean on period, seconds
+inline constexpr double kLongestTime = 1e6;    // of a slot or a mean off period, seconds: 11 days
 inline constexpr uint64_t kLatestOfTrace = 1'000'000'000'000'000'000;  // nanoseconds: 31 years
 
 // A built-in source: synthetic descriptors that start at input rows.
@@ -40,6 +41,11 @@ struct SourceConfig {
   std::shared_ptr<const Trace> trace = nullptr;  // kTrace: sent once
   uint64_t id = 0;  // a running source with this id goes on undisturbed; 0: never
 };
+
+// InvalidArgument names the field: "sources[0].rows[3]: 20 is outside 0..15". FailedPrecondition:
+// there are sources, and the first stage that runs here, `first_stage`, is not stage 0.
+absl::Status CheckSources(const std::vector<SourceConfig>& sources, const Network& network,
+                          int first_stage);
 
 // The mean length of the off periods of kOnOff, seconds.
 inline double MeanOffTime(double on, double duty) { return on * (1 - duty) / duty; }

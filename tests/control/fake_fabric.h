@@ -40,6 +40,8 @@ struct FakeBoard {
   int at_gate = 0;           // changes that wait
   dataplane::StepPrograms* step_programs = nullptr;  // null: the fabrics have no workers
   dataplane::Schedules* schedules = nullptr;         // null: none runs stage 0
+  dataplane::InBand* in_band = nullptr;              // null: the fabrics have no workers
+  std::atomic<bool> late_worker = false;             // takes sources and links up after 2 s
   std::atomic<int> unloads = 0, link_changes = 0;    // of all fabrics
 
   void CloseGate() {
@@ -89,6 +91,10 @@ class FakeFabric final : public dataplane::Fabric {
         network_(*Network::Make(config_.network)),
         ports_(config_.ports) {
     board_.Note("load " + plane_);
+    for (const uint64_t index : config_.down_links) {
+      board_.Note("link " + std::to_string(index) + " down");
+    }
+    AvoidLinks(config_.avoided_links);
   }
 
   absl::Status Unload() override {
@@ -100,6 +106,7 @@ class FakeFabric final : public dataplane::Fabric {
   const Network& network() const override { return network_; }
 
   absl::StatusOr<dataplane::InBand*> in_band() override {
+    if (board_.in_band != nullptr) return board_.in_band;
     return absl::FailedPreconditionError("in_band: a fake fabric has no workers");
   }
   absl::StatusOr<dataplane::StepPrograms*> step_programs() override {
@@ -129,10 +136,12 @@ class FakeFabric final : public dataplane::Fabric {
   }
   absl::Status SetSources(const std::vector<dataplane::SourceConfig>& sources) override {
     board_.PassGate();
+    const absl::Status status = CheckSources(sources, network_, stages().first);
+    if (!status.ok()) return status;
     board_.Note("sources " + std::to_string(sources.size()));
     source_ids_.clear();
     for (const auto& source : sources) source_ids_.push_back(source.id);
-    return absl::OkStatus();
+    return TakenUp();
   }
   std::vector<dataplane::SourceCounters> sources() const override {
     std::vector<dataplane::SourceCounters> counters;
@@ -160,7 +169,7 @@ class FakeFabric final : public dataplane::Fabric {
   absl::Status SetLinks(const dataplane::LinkPlan& plan) override {
     board_.PassGate();
     board_.Note("links " + std::to_string(plan.rules.size()));
-    return absl::OkStatus();
+    return TakenUp();
   }
   absl::Status AddPort(const dataplane::HostPortConfig& port) override {
     board_.PassGate();
@@ -230,6 +239,10 @@ class FakeFabric final : public dataplane::Fabric {
   }
 
  private:
+  absl::Status TakenUp() const {
+    if (!board_.late_worker) return absl::OkStatus();
+    return absl::DeadlineExceededError("a worker made no pass within 2 s");
+  }
   dataplane::Snapshot Figures() const {
     const std::lock_guard lock(board_.mutex);
     board_.log.push_back("read " + plane_);

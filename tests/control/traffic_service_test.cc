@@ -257,6 +257,9 @@ TEST_F(TrafficServiceTest, EveryWrongFieldIsNamed) {
   source.set_process(v1::TrafficSource::BERNOULLI);
   source.set_slot(0.01);
   EXPECT_THAT(FieldsOfStart(source), ElementsAre("sources[0].slot"));
+  source.set_process(v1::TrafficSource::SLOTTED_BATCH);
+  source.set_slot(1e298);
+  EXPECT_THAT(FieldsOfStart(source), ElementsAre("sources[0].slot"));
   source.set_process(v1::TrafficSource::ON_OFF);
   source.set_on(0.1);
   source.set_duty(1.5);

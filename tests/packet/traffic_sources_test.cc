@@ -344,6 +344,15 @@ TEST(TrafficSources, AWrongOneIsRefusedWithItsField) {
                        .process = ArrivalProcess::kSlottedBatch,
                        .slot = 1e-12}),
               HasSubstr("shorter than 1 ns"));
+  SourceConfig slow{.rows = {0},
+                    .packets_per_second = 1,
+                    .process = ArrivalProcess::kSlottedBatch,
+                    .slot = 1e298};
+  EXPECT_EQ(message(slow), "sources[0].slot: 1e+298 s is longer than 1e+06 s");
+  slow.slot = 1e10;
+  EXPECT_EQ(message(slow), "sources[0].slot: 1e+10 s is longer than 1e+06 s");
+  slow.slot = 1e6;
+  EXPECT_TRUE(fabric->SetSources({slow}).ok());
   for (const double rate : {-1.0, 1e-7, 2e12, std::nan(""), HUGE_VAL}) {
     EXPECT_THAT(message({.rows = {0}, .packets_per_second = rate}),
                 HasSubstr("outside 1e-06..1e+12"));
