@@ -50,12 +50,13 @@ std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
 }  // namespace
 
 Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store& store,
-                   Resources& resources, Reconciler& reconciler)
+                   Resources& resources, Reconciler& reconciler, FabricLoader& loader)
     : options_(options),
       intent_(intent),
       store_(store),
       resources_(resources),
-      reconciler_(reconciler) {
+      reconciler_(reconciler),
+      loader_(loader) {
   std::vector<std::string> addresses = options_.agents;
   const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
   addresses.insert(addresses.end(), sockets.begin(), sockets.end());
@@ -182,6 +183,7 @@ void Adoption::TakeOver(const v1::Topology& topology, const v1::PortChanges& cha
   resources_.FitTo((*intent)->state.network().rows());
   intent_.Replace(*std::move(intent));
   AdoptObjects();
+  loader_.TakeOverLostFaults(found);
   options_.events->Add(std::move(event));
   // Another intent of the same data planes may take the place of this one meanwhile.
   for (const auto& plane : DataPlanes(intent_.now().planes)) {

@@ -13,6 +13,7 @@
 
 #include "control/controller/agent_client.h"
 #include "control/controller/controller_options.h"
+#include "control/controller/fabric_loader.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/reconciler.h"
 #include "control/controller/resources.h"
@@ -25,7 +26,7 @@ class Adoption {
  public:
   // Agents may be at the addresses of the options and at sockets in the run directory.
   Adoption(const ControllerOptions& options, LoadedIntent& intent, Store& store,
-           Resources& resources, Reconciler& reconciler);
+           Resources& resources, Reconciler& reconciler, FabricLoader& loader);
 
   // Takes over what the agents hold that answer now, and waits for all answers. Takes the change
   // lock.
@@ -61,6 +62,7 @@ class Adoption {
   Store& store_;
   Resources& resources_;
   Reconciler& reconciler_;
+  FabricLoader& loader_;
   std::vector<AwaitedAgent> awaited_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };

@@ -120,17 +120,20 @@ class Controller {
   LinkControl links_{intent_, *options_.events};
   PortControl ports_{intent_, *options_.events};
   TrafficControl traffic_{intent_, resources_, *options_.events};
-  Reconciler reconciler_{
-      intent_,         faults_,
-      links_,          ports_,
-      traffic_,        [this](const v1::AgentState& held) { return loader_.ResumeKept(held); },
-      *options_.events};
+  Reconciler reconciler_{intent_,
+                         keeper_,
+                         faults_,
+                         links_,
+                         ports_,
+                         traffic_,
+                         [this](const v1::AgentState& held) { return loader_.ResumeKept(held); },
+                         *options_.events};
   PlaneWatch plane_watch_{options_, intent_, reconciler_};
   FabricLoader loader_{options_, intent_, keeper_, resources_, reconciler_};
   TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock
   InBandSession in_band_{intent_, commit_, reconciler_, program_lock_, *options_.events};
   ProgramControl programs_{intent_, program_lock_, *options_.events};
-  Adoption adoption_{options_, intent_, *store_, resources_, reconciler_};
+  Adoption adoption_{options_, intent_, *store_, resources_, reconciler_, loader_};
 
   PlaneEvents plane_events_{*options_.events, options_.worker_patience};  // watch_
   std::mutex watch_mutex_;

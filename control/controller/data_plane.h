@@ -100,7 +100,9 @@ class DataPlane {
 inline void MarkOutOfStep(DataPlane& plane, const absl::Status& why) {
   plane.Learn([&](DataPlane::Known& known) {
     known.in_step = false;
-    known.problem = std::string(why.message());
+    // An answer may be an error without a text.
+    known.problem =
+        why.message().empty() ? StatusCodeToString(why.code()) : std::string(why.message());
   });
 }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/controller/fabric_loader.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/controller/agent_answers.h"
 #include "control/controller/changed_ports.h"
+#include "control/controller/faults.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/planned_faults.h"
 
@@ -69,13 +73,17 @@ absl::StatusOr<KeptBefore> FabricLoader::Load(const v1::Topology& topology, Load
   }
   if (!status.ok()) return status;
 
-  if (before != nullptr) UnloadAll(*before, deadline, *options_.events);
+  if (before != nullptr) {
+    keeper_.WriteNotWhole();  // Restore may load it again and fail to push the rest
+    UnloadAll(*before, deadline, *options_.events);
+  }
   status = LoadPlanes(**intent, way.replace, deadline);
   if (!status.ok()) {
     if (before != nullptr) Restore(deadline);
     return status;
   }
-  (*intent)->whole_at = (*intent)->ingress().known().boot_id;
+  // What is resumed is pushed once the intent is kept.
+  (*intent)->whole_at = kept.resumed.has_value() ? kNobody : (*intent)->ingress().known().boot_id;
   Note(kept.resumed.has_value() ? v1::TopologyEvent::RESUMED
        : before != nullptr      ? v1::TopologyEvent::REPLACED
                                 : v1::TopologyEvent::LOADED,
@@ -101,39 +109,75 @@ void FabricLoader::ResumeLast() {
   if (intent_.is_loaded()) return;
   const auto left = keeper_.LeftLoaded();
   if (!left.ok() || !left->has_value()) return;
-  if (!ResumeLeft((*left)->topology)) return;
+  if (!ResumeLeft(**left).ok()) return;
   // The ingress may have run on, and then it knows more.
   intent_.Change([](Intent& intent) { intent.circuits_known = false; });
 }
 
-bool FabricLoader::ResumeKept(const v1::AgentState& held) {
+void FabricLoader::TakeOverLostFaults(const DataPlanes& found) {
+  const auto left = keeper_.LeftLoaded();
+  if (!left.ok() || !left->has_value()) return;
+  const Network& network = intent_.now().state.network();
+  if (!SameButPorts((*left)->topology(), intent_.now().topology)) return;
+  if (!CheckAnswer(**left, network).ok()) return;
+  std::map<const DataPlane*, bool> ran_on;
+  for (const auto& plane : found) ran_on[plane.get()] = true;
+  const auto is_lost = [&](const std::shared_ptr<DataPlane>& plane) {
+    const auto [entry, is_new] = ran_on.try_emplace(plane.get(), false);
+    // Another controller, which was killed, may own it still.
+    if (is_new) {
+      const auto held = plane->client().Look(options_.look_time);
+      entry->second = held.ok() && held->loaded();
+    }
+    return !entry->second;
+  };
+  for (const Fault& fault : FaultsOf(**left, network).down()) {
+    const DataPlanes runners = RunnersOf(fault, intent_.now());
+    if (!std::all_of(runners.begin(), runners.end(), is_lost)) continue;
+    intent_.Change([&](Intent& intent) { intent.state.SetFault(fault, /*down=*/true); });
+  }
+}
+
+absl::StatusOr<bool> FabricLoader::ResumeKept(const v1::AgentState& held) {
   if (const std::string& whole_at = intent_.now().whole_at; !whole_at.empty()) {
     if (held.loaded() && whole_at == held.boot_id()) return false;
     intent_.Change([](Intent& intent) { intent.circuits_known = true; });
     return true;
   }
   const auto left = keeper_.LeftLoaded();
+  // Only a data plane that holds a fabric may hold all of it.
+  if (!left.ok() && !held.loaded()) return left.status();
   if (!left.ok() || !left->has_value()) return false;
-  const LeftFabric& fabric = **left;
-  const bool was_whole = fabric.whole_at.empty() || fabric.whole_at == held.boot_id();
-  if (held.loaded() && was_whole) return false;
-  if (!SameButPorts(fabric.topology, intent_.now().topology)) return false;
-  return ResumeLeft(fabric.topology);
+  const v1::AgentState& kept = **left;
+  if (!SameButPorts(kept.topology(), intent_.now().topology)) return false;
+  if (held.loaded() && (kept.boot_id().empty() || kept.boot_id() == held.boot_id())) {
+    // The ingress says nothing of a schedule that could not begin yet.
+    if (!kept.boot_id().empty() && kept.has_schedule()) {
+      intent_.Change([&](Intent& intent) { intent.schedule = kept.schedule(); });
+    }
+    return false;
+  }
+  const absl::Status status = ResumeLeft(kept);
+  if (absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status)) return false;
+  if (!status.ok()) return status;
+  return true;
 }
 
-bool FabricLoader::ResumeLeft(const v1::Topology& topology) {
+absl::Status FabricLoader::ResumeLeft(const v1::AgentState& left) {
   std::optional<v1::KeptIntent> resumed;
-  auto intent = MakeResumed(topology, intent_.last_circuit_id(), resumed);
+  const uint64_t last_id = std::max(intent_.last_circuit_id(), left.last_circuit_id());
+  auto intent = MakeResumed(left.topology(), last_id, resumed);
   if (!intent.ok()) {
-    NoteFailed(topology.name(), absl::StrCat("cannot be resumed: ", intent.status().message()));
-    return false;
+    NoteFailed(left.topology().name(),
+               absl::StrCat("cannot be resumed: ", intent.status().message()));
+    return intent.status();
   }
   // The same data planes go on, also one that was found at another address.
   if (intent_.is_loaded()) (*intent)->planes = intent_.now().planes;
   Note(v1::TopologyEvent::RESUMED, **intent, nullptr);
   resources_.FitTo((*intent)->state.network().rows());
   keeper_.Resume(*std::move(intent));
-  return true;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<LastFigures>> FabricLoader::Unload(uint64_t election_id,

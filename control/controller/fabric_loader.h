@@ -51,11 +51,17 @@ class FabricLoader {
   // loaded one, with all that is kept of it. Data planes are loaded as they answer. Takes the
   // change lock.
   void ResumeLast();
+  // The fabric was taken over from the data planes `found`, and no other data plane was told of it
+  // yet. Takes over from the store the links and nodes that were down at data planes that have no
+  // fabric any more, since no data plane that ran on knows of them. Needs the change lock.
+  void TakeOverLostFaults(const DataPlanes& found);
   // The fabric was taken over, or resumed by ResumeLast, and its ingress answers for the first
   // time, with `held`. Makes what the store has of the fabric the intent if that process is not the
   // one that had everything, and returns true. Returns false if it is the one, or if the store has
-  // nothing of this fabric: what the ingress holds is right then. Needs the change lock.
-  bool ResumeKept(const v1::AgentState& held);
+  // nothing of this fabric: what the ingress holds is right then, and the store adds the schedule,
+  // which may not have begun. An error of the store says why nobody knows what the ingress lacks.
+  // Needs the change lock.
+  absl::StatusOr<bool> ResumeKept(const v1::AgentState& held);
   // Returns what each data plane counted at the very end.
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id, Deadline deadline);
 
@@ -66,8 +72,10 @@ class FabricLoader {
   absl::StatusOr<std::unique_ptr<Intent>> MakeResumed(const v1::Topology& topology,
                                                       uint64_t last_id,
                                                       std::optional<v1::KeptIntent>& resumed);
-  // Makes it the loaded fabric, with all that is kept of it. Returns false if that does not fit.
-  bool ResumeLeft(const v1::Topology& topology);
+  // Makes what LeftLoaded returned the loaded fabric, with all that is kept of it.
+  // FAILED_PRECONDITION or INVALID_ARGUMENT: it does not fit any more. Other errors are the
+  // store's.
+  absl::Status ResumeLeft(const v1::AgentState& left);
   // Data planes get what loading alone does not give them: circuits, sources, changes to links. The
   // watching thread goes on where that fails.
   void PushResumed(Deadline deadline);

@@ -62,10 +62,10 @@ absl::Status TellFault(const Fault& fault, bool down, const Intent& intent, Dead
     const absl::Status status = plane.client().SetFault(fault, to, until);
     // Without an answer nobody knows what the data plane holds.
     if (!status.ok()) {
-      plane.Learn([&](DataPlane::Known& known) {
-        known.in_step = false;
-        if (down && IsUnreachable(status)) known.taken_back.push_back(fault);
-      });
+      if (down && IsUnreachable(status)) {
+        plane.Learn([&](DataPlane::Known& known) { known.taken_back.push_back(fault); });
+      }
+      MarkOutOfStep(plane, status);
     }
     return status;
   };

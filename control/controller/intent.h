@@ -20,7 +20,8 @@ namespace bfly::control {
 
 using DataPlanes = std::vector<std::shared_ptr<DataPlane>>;
 
-// Intent::whole_at of what an earlier bfly kept, which did not note it.
+// Intent::whole_at while the ingress may have been loaded and lack the rest of the intent, and of
+// what an earlier bfly kept, which did not note it.
 inline constexpr char kNobody[] = "nobody";
 
 struct Intent {

@@ -94,12 +94,11 @@ absl::StatusOr<std::optional<v1::KeptIntent>> IntentKeeper::RestoreInto(Intent& 
   return std::optional(SummaryOf(**record, store_.path()));
 }
 
-absl::StatusOr<std::optional<LeftFabric>> IntentKeeper::LeftLoaded() {
-  const auto record = ReadRecord();
+absl::StatusOr<std::optional<v1::AgentState>> IntentKeeper::LeftLoaded() {
+  auto record = ReadRecord();
   if (!record.ok()) return record.status();
-  if (!record->has_value() || !(*record)->state.loaded()) return std::optional<LeftFabric>();
-  const v1::AgentState& state = (*record)->state;
-  return std::optional(LeftFabric{.topology = state.topology(), .whole_at = state.boot_id()});
+  if (!record->has_value() || !(*record)->state.loaded()) return std::optional<v1::AgentState>();
+  return std::optional(std::move((*record)->state));
 }
 
 std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) {
@@ -138,6 +137,14 @@ void IntentKeeper::Resume(std::unique_ptr<Intent> next) {
     return CircuitChange{.install = intent.state.circuits(), .remove = {}};
   });
   SetKept(std::nullopt);
+  Write(Moment::kRunning, /*surely=*/true);
+}
+
+void IntentKeeper::WriteNotWhole() {
+  const std::lock_guard writing(writing_);
+  const Intent& now = intent_.now();
+  if (!now.circuits_known || now.whole_at == kNobody) return;
+  intent_.Change([](Intent& intent) { intent.whole_at = kNobody; });
   Write(Moment::kRunning, /*surely=*/true);
 }
 
@@ -264,6 +271,8 @@ absl::Status IntentKeeper::Put(const v1::AgentState& state) {
     written_state_ = std::move(change.state);
   } else {
     PutBack(std::move(pending));
+    // The store may not hold that state any more, and only the store can say so.
+    written_state_.clear();
   }
   return status;
 }

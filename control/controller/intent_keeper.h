@@ -26,12 +26,6 @@
 
 namespace bfly::control {
 
-struct LeftFabric {
-  v1::Topology topology;
-  // Intent::whole_at; empty: an earlier bfly, which did not know it, wrote the record.
-  std::string whole_at;
-};
-
 class IntentKeeper final : public CircuitListener {
  public:
   // Nothing may be loaded yet. Circuit ids that the store says were given are not given again.
@@ -51,14 +45,21 @@ class IntentKeeper final : public CircuitListener {
   // FAILED_PRECONDITION: what is kept is of another fabric, or does not fit, or the last fabric is
   // not written yet.
   absl::StatusOr<std::optional<v1::KeptIntent>> RestoreInto(Intent& intent, uint64_t most_objects);
-  // The fabric that was loaded when its controller ended; nothing if none was.
-  absl::StatusOr<std::optional<LeftFabric>> LeftLoaded();
+  // The fabric that was loaded when its controller ended, with what StateOf notes of it; nothing if
+  // none was. Its boot_id is Intent::whole_at; empty: an earlier bfly, which did not know it, wrote
+  // the record. After an error of the store nobody knows what was loaded.
+  absl::StatusOr<std::optional<v1::AgentState>> LeftLoaded();
 
   // `next` is the loaded fabric now, and its record begins anew. Returns what was kept before and
   // is set aside; nothing if there was nothing.
   std::optional<v1::KeptIntent> Begin(std::unique_ptr<Intent> next);
   // `next`, into which everything was brought back, is the loaded fabric now.
   void Resume(std::unique_ptr<Intent> next);
+  // A data plane is about to load the fabric without the rest of the intent. Sets Intent::whole_at
+  // to kNobody and writes that at once, so that a controller that is started before the rest is
+  // there does not take the data plane for whole. If the store cannot be written, it is written
+  // later.
+  void WriteNotWhole();
   // No fabric is loaded any more. What the last one was is kept. If the store cannot be written, it
   // is written later.
   void End();

@@ -52,9 +52,10 @@ absl::Status Reconciler::Reconcile(DataPlane& plane, Deadline deadline) {
   absl::Status status = held.status();
   uint64_t made_up = 0;
   if (status.ok() && ours && !held->caller_owns()) status = BelongsTo(held->owner());
-  if (status.ok() && ours && IsIngress(plane) && !intent_.now().circuits_known &&
-      resume_kept_(*held)) {
-    CompareAgain(plane);
+  if (status.ok() && ours && IsIngress(plane) && !intent_.now().circuits_known) {
+    const absl::StatusOr<bool> resumed = resume_kept_(*held);
+    status = resumed.status();
+    if (resumed.ok() && *resumed) CompareAgain(plane);
   }
   if (status.ok()) status = ReconcileFabric(plane, deadline, *held);
   if (status.ok() && ours) status = CheckAnswer(*held, intent_.now().state.network());
@@ -144,6 +145,7 @@ absl::Status Reconciler::ReconcileFabric(DataPlane& plane, Deadline deadline,
     // changes need not wait for it.
     const Deadline loaded_by =
         given_up == nullptr ? deadline : std::min(deadline, Deadline::clock::now() + kReloadTime);
+    if (IsIngress(plane) && intent_.now().whole_at == held.boot_id()) keeper_.WriteNotWhole();
     const auto loaded = plane.client().Load(FabricRequest(intent_.now(), plane), loaded_by);
     if (!loaded.ok()) return loaded.status();
     plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });

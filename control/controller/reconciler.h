@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
 #include "control/controller/fault_control.h"
+#include "control/controller/intent_keeper.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/port_control.h"
@@ -23,14 +24,16 @@ namespace bfly::control {
 class Reconciler {
  public:
   // FabricLoader::ResumeKept: makes what the store has of the loaded fabric the intent if the
-  // ingress, which holds `held`, is not the process that had everything. Returns whether it did.
-  using ResumeKept = std::function<bool(const v1::AgentState& held)>;
+  // ingress, which holds `held`, is not the process that had everything. Returns whether it did, or
+  // why the store does not say what the ingress lacks.
+  using ResumeKept = std::function<absl::StatusOr<bool>(const v1::AgentState& held)>;
 
   // Each of the four controls reconciles its own part.
-  Reconciler(LoadedIntent& intent, FaultControl& faults, const LinkControl& links,
-             const PortControl& ports, const TrafficControl& traffic, ResumeKept resume_kept,
-             EventLog& events)
+  Reconciler(LoadedIntent& intent, IntentKeeper& keeper, FaultControl& faults,
+             const LinkControl& links, const PortControl& ports, const TrafficControl& traffic,
+             ResumeKept resume_kept, EventLog& events)
       : intent_(intent),
+        keeper_(keeper),
         faults_(faults),
         links_(links),
         ports_(ports),
@@ -63,6 +66,7 @@ class Reconciler {
              const absl::Status& status, uint64_t made_up);
 
   LoadedIntent& intent_;
+  IntentKeeper& keeper_;
   FaultControl& faults_;
   const LinkControl& links_;
   const PortControl& ports_;

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "tests/control/service_fixture.h"
@@ -39,6 +41,26 @@ class EndedFabricTest : public testing::Test {
     std::vector<Row> inputs;
     for (const v1::Circuit& circuit : List(*controller_)) inputs.push_back(circuit.input());
     return inputs;
+  }
+  absl::Status SetLink(bool up) {
+    v1::SetLinkStateRequest request;
+    request.set_up(up);
+    return Call(*controller_->fabric, &v1::Fabric::Stub::SetLinkState, request).status();
+  }
+  // Circuits in the file; -1: it cannot be read.
+  int KeptCircuits() const {
+    sqlite3* file = nullptr;
+    sqlite3_stmt* count = nullptr;
+    int circuits = -1;
+    if (sqlite3_open_v2(path_.c_str(), &file, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK &&
+        sqlite3_prepare_v2(file, "SELECT count(*) FROM circuits", -1, &count, nullptr) ==
+            SQLITE_OK &&
+        sqlite3_step(count) == SQLITE_ROW) {
+      circuits = sqlite3_column_int(count, 0);
+    }
+    sqlite3_finalize(count);
+    sqlite3_close(file);
+    return circuits;
   }
   bool HasLog() const { return std::filesystem::exists(path_ + "-wal"); }
 
@@ -94,6 +116,24 @@ TEST_F(EndedFabricTest, AFabricWhoseFileIsReplacedIsKeptNoLonger) {
   ASSERT_TRUE(Load(/*resume=*/true).ok());
   EXPECT_THAT(Inputs(), ElementsAre(1, 2, 3));
   EXPECT_TRUE(Eventually([&] { return StatusOf(*controller_).keeping_problem().empty(); }));
+}
+
+TEST_F(EndedFabricTest, AFabricThatIsAgainAsItWasKeptIsNotKeptInAnotherFile) {
+  LoadSetUpUnload({1, 2, 3});
+  ASSERT_TRUE(Load(/*resume=*/false).ok());
+  ASSERT_TRUE(SetUpCircuit(*controller_, 4, 4).ok());
+  ASSERT_TRUE(Eventually([&] { return KeptCircuits() == 1; }));
+  std::filesystem::rename(path_ + ".before", path_);
+  ASSERT_TRUE(SetLink(/*up=*/false).ok());
+  const auto is_kept = [&] { return StatusOf(*controller_).keeping_problem().empty(); };
+  ASSERT_TRUE(Eventually([&] { return !is_kept(); }));
+  ASSERT_TRUE(SetLink(/*up=*/true).ok());
+  // Nothing tells of a look that finds the same problem. Two of them come in this time.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2'500);
+  while (!is_kept() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_FALSE(is_kept());
 }
 
 // Another process holds the store when the fabric ends.

@@ -249,6 +249,31 @@ TEST_F(UnlookedScheduleTest, PathsAfterARepairThatWasNotConfirmedHaveAVersionOfT
   EXPECT_EQ(held_.Version(), 4u);
 }
 
+TEST(KeptScheduleTest, OneThatHasNotBegunOutlivesTheController) {
+  TemporaryFolder directory;
+  FakeBoard board;
+  FakeSchedules held;
+  held.Answer(grpc::StatusCode::FAILED_PRECONDITION);
+  const TestAgent agent(directory.path(), "dp0", FakeBackend(board, "dp0"), &held);
+  {
+    TestController first(directory.path());
+    ASSERT_TRUE(Load(first, SmallTopology()).ok());
+    LoadedIntent& intent = first.controller().intent();
+    const std::lock_guard change(intent.change_lock());
+    intent.Change([](Intent& now) { now.schedule = RotorOf("7ms"); });
+  }
+  TestController next(directory.path());
+  LoadedIntent& intent = next.controller().intent();
+  ScheduleControl schedules(
+      intent, ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::hours(1)});
+  const auto kept = schedules.Get(InAMinute());
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->kept().slot(), "7ms");
+  held.Answer(grpc::StatusCode::OK);
+  EXPECT_TRUE(schedules.Repair(0, InAMinute(), {}).ok());
+  EXPECT_EQ(held.Slot(), "7ms");
+}
+
 TEST_F(UnlookedScheduleTest, OneThatIsKeptAndCannotBeginIsShownWithTheReason) {
   held_.Answer(grpc::StatusCode::RESOURCE_EXHAUSTED);
   Resume(RotorOf("7ms"));

@@ -110,6 +110,23 @@ TEST_F(LateLooksTest, ASetUpWaitsForNoLook) {
   EXPECT_EQ(ProblemOf(controller), "");
 }
 
+// The scripted agent does not know SetLinkState, and no look compares it in the meantime.
+TEST_F(LateLooksTest, AChangeOfALinkThatFailedIsTheReasonWhyTheNextChangeIsRefused) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::hours(1), .late = 3});
+  const AnswersInTheEnd in_the_end(agent);
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  ASSERT_TRUE(agent.Comes(agent.HoldLooks() + 1));
+  EXPECT_FALSE(
+      Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, v1::SetLinkStateRequest()).ok());
+  const absl::Status refused = SetUpCircuit(controller, 3, 5).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()),
+              testing::AllOf(testing::HasSubstr("data plane dp0"),
+                             testing::Not(testing::HasSubstr("not reached yet"))));
+}
+
 TEST_F(LateLooksTest, OnlyADataPlaneThatAnsweredLeavesNoDoubtOfWhatItDid) {
   ScriptedAgent agent(directory_.path(), "dp0");
   TestController controller(directory_.path());
