@@ -125,6 +125,47 @@ TEST(CircuitClaims, AStatementAboutAMeanFailsOutsideItsInterval) {
   EXPECT_EQ(Check(claim, m).reason, "9 seeds are too few for a verdict, which takes 10");
 }
 
+TEST(CircuitClaims, ARareCountIsNotKnownToBeZeroAfterNoTrialSawIt) {
+  // n = 2^6: 2 n log n / 10! is 768 / 3628800 = 0.00021.
+  const Claim& claim = *(*ClaimsNamed(CircuitClaims(), {"lemma_2_4_load_10"}))[0];
+  Measurement m{.point = CircuitPoint{.protocol = "collision", .d = 6}, .trials = {}};
+  for (int i = 0; i < 200; ++i) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{"candidates_10", 0}}});
+  }
+  const ClaimResult none = Check(claim, m);
+  EXPECT_NEAR(none.theory, 768. / 3628800, 1e-12);
+  // exp(-200 x) = 0.001
+  EXPECT_NEAR(none.high, std::log(1000.) / 200, 1e-9);
+  EXPECT_EQ(none.low, 0);
+  EXPECT_EQ(none.verdict, Verdict::kNotApplicable);
+  EXPECT_EQ(none.reason, "the interval holds the value of the statement: more seeds would tell");
+  for (int i = 0; i < 10; ++i) m.trials[i].figures["candidates_10"] = 1;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail) << "0.05 is not 0.00021";
+  // n = 2^12: 2 n log n / 8! is 2.4, far above what 200 trials without an event allow.
+  const Claim& large = *(*ClaimsNamed(CircuitClaims(), {"lemma_2_4_load_8"}))[0];
+  m.point = CircuitPoint{.protocol = "collision", .d = 12};
+  for (Trial& trial : m.trials) trial.figures["candidates_8"] = 0;
+  EXPECT_EQ(Check(large, m).verdict, Verdict::kPass);
+}
+
+TEST(CircuitClaims, ATailCountsTheRoundsThatItsStatementNames) {
+  // log_5 log(n / log n) is 1 at n = 2^8 and 1.71 at n = 2^20: more than that is 2 or more.
+  const Claim& server = *(*ClaimsNamed(CircuitClaims(), {"theorem_3_1_tail"}))[0];
+  for (int d = 8; d <= 20; d += 2) {
+    Measurement m{
+        .point = CircuitPoint{.protocol = "data_server_collision", .d = d, .c = 5, .c_disk = 5},
+        .trials = {}};
+    m.trials.push_back({.batch_delays = {}, .figures = {{"rounds", 2}}});
+    const ClaimResult result = Check(server, m);
+    ASSERT_TRUE(result.tail) << d << ": " << result.reason;
+    EXPECT_EQ(result.tail->event, "rounds >= 2") << d;
+    EXPECT_EQ(result.measured, 1) << d;
+  }
+  const Claim& collision = *(*ClaimsNamed(CircuitClaims(), {"theorem_2_1_tail"}))[0];
+  EXPECT_NE(collision.statement.find("rounds > ceil(log_c"), std::string::npos)
+      << "its event is that of the whole number t in the proof";
+}
+
 TEST(GrowthFit, FindsTheShapeALineWasDrawnIn) {
   const std::vector<int> d = {4, 6, 8, 10, 12, 14, 16};
   std::vector<double> values;

@@ -170,6 +170,29 @@ TEST(ExtraStagesProgram, ClaimsHoldOnASmallNetwork) {
   EXPECT_EQ(verdicts.at("extra_half_rate"), std::vector(4, Verdict::kInvariant));
 }
 
+TEST(ExtraStagesProgram, WhatChangesNothingNeitherLowersNorRaisesTheLatency) {
+  std::vector<ClaimResult> results;
+  for (const double r : {2., 9.}) {
+    Measurement m{.point = ExtraPoint(6, r, 50), .trials = {}};
+    for (int i = 0; i < 10; ++i) {
+      m.trials.push_back(
+          {.batch_delays = {}, .figures = {{"over_no_extra", 1.0}, {"over_best", 1.0}}});
+    }
+    for (const Claim& claim : ExtraStagesProgram().claims()) {
+      const bool is_strict =
+          claim.id == "extra_help_sequences" || claim.id == "extra_hurt_beyond_best";
+      if (is_strict && claim.about(m.point).empty()) results.push_back(Examine(claim, m));
+    }
+  }
+  Decide(results);
+  ASSERT_EQ(results.size(), 2u);
+  for (const ClaimResult& result : results) {
+    EXPECT_EQ(result.verdict, Verdict::kNotApplicable) << result.id;
+    EXPECT_EQ(result.reason, "the interval holds the value of the statement: more seeds would tell")
+        << result.id;
+  }
+}
+
 // The formulas are of networks with more than one stage, and say nothing of two rows.
 TEST(ExtraStagesProgram, ClaimsHoldOnTheSmallestNetworks) {
   std::vector<StepPoint> points;

@@ -72,6 +72,12 @@ Claim InTheMeanOfFractions(Claim claim, const std::string& figure) {
   });
 }
 
+Claim InTheMeanOfCounts(Claim claim, const std::string& figure) {
+  return Reads(std::move(claim), figure, [](const Point&, const Values& values) {
+    return BySeedsOfCounts(EstimateMean(values));
+  });
+}
+
 Claim InTheMeanOfRequests(Claim claim, const std::string& figure) {
   const auto read = [theory = claim.theory](const Point& point, const Values& values) {
     Reading reading = MeanOfValues(values);

@@ -41,6 +41,8 @@ Claim InEveryTrial(Claim claim, const std::string& figure);
 Claim InTheMean(Claim claim, const std::string& figure);
 // The same for a figure from 0 to 1.
 Claim InTheMeanOfFractions(Claim claim, const std::string& figure);
+// The same for a count of events, which may be so rare that hardly a trial has one.
+Claim InTheMeanOfCounts(Claim claim, const std::string& figure);
 // Reads the mean of a fraction of the n requests. If hardly any request is lost the trials may all
 // agree; then the interval is at least what n requests a trial can resolve.
 Claim InTheMeanOfRequests(Claim claim, const std::string& figure);

@@ -6,7 +6,7 @@ namespace bfly::control {
 namespace {
 
 Claim CandidatesAtLeast(int load) {
-  return InTheMean(
+  return InTheMeanOfCounts(
       {.id = absl::StrCat("lemma_2_4_load_", load),
        .statement = absl::StrCat("at most 2 n log n / ", load, "! collision links are crossed by ",
                                  load, " or more candidate paths, in expectation"),
@@ -60,12 +60,12 @@ std::vector<Claim> TwoPathClaims() {
   return {
       RuleBound("collision_congestion", "congestion <= c when the protocol ends by itself",
                 "section 2.1", "collision", PathsOfALink, "congestion_if_ended"),
-      ValueOfProof("collision_rounds", "at most log_c log_(1+eps) n + 2 rounds, c! = (1+eps) log n",
-                   "Theorem 2.1 (the t of its proof)", "collision", CollisionRounds,
-                   "rounds_if_ended",
-                   [](const CircuitPoint& point) {
-                     return std::isnan(CollisionRounds(point)) ? "needs c! > log n" : "";
-                   }),
+      ValueOfProof(
+          "collision_rounds", "at most ceil(log_c log_(1+eps) n + 2) rounds, c! = (1+eps) log n",
+          "Theorem 2.1 (the t of its proof)", "collision", CollisionRounds, "rounds_if_ended",
+          [](const CircuitPoint& point) {
+            return std::isnan(CollisionRounds(point)) ? "needs c! > log n" : "";
+          }),
       InEveryTrial(
           {.id = "candidate_mean_load",
            .statement =

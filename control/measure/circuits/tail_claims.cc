@@ -91,7 +91,7 @@ Claim Theorem31() {
   const auto least = [](const CircuitPoint& point) {
     const double t =
         std::log2(std::log2(point.rows() / static_cast<double>(point.d))) / std::log2(point.c_disk);
-    return std::ceil(t) + 1;
+    return std::floor(t) + 1;  // the least number of rounds above t
   };
   return InProbability(
       {.id = "theorem_3_1_tail",
@@ -117,8 +117,9 @@ std::vector<Claim> TailClaims() {
   const Links twice = [](double n, int d) { return 4 * n * d; };
   return {
       PowerTail(
-          "theorem_2_1_tail", "collision", "P(rounds > log_c log_(1+eps) n + 2) <= n^(-c/4+1+o(1))",
-          "Theorem 2.1", "rounds",
+          "theorem_2_1_tail", "collision",
+          "P(rounds > ceil(log_c log_(1+eps) n + 2)) <= n^(-c/4+1+o(1))",
+          "Theorem 2.1 (the t of its proof, a whole number)", "rounds",
           [](const CircuitPoint& point) { return CollisionRoundBound(point.d, point.c) + 1; },
           [](const CircuitPoint& point) { return 1 - point.c / 4.0; }),
       UnionTail("collision", "", "candidate_congestion", "2 n log n / C!", lemma, once, 1),

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +21,32 @@ std::string WhyUnexamined(const Claim& claim, const Measurement& measurement) {
     return "the network is saturated: it has no stationary state";
   }
   return claim.undecided ? claim.undecided(measurement) : "";
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// How far the measured value is from the limit, on the side where the claim holds, as a part of
+// theory. For an equality it is 0 at best.
+double RelativeRoom(const ClaimResult& claim) {
+  const double scale = claim.theory == 0 ? 1 : std::fabs(claim.theory);
+  const double below = (claim.theory - claim.measured) / scale;
+  if (std::isnan(below)) return kInfinity;
+  if (claim.relation == Relation::kEqual) return -std::fabs(below);
+  return claim.relation == Relation::kAtMost ? below : -below;
+}
+
+// How far the interval's end that would contradict the claim is from theory, in half-widths.
+double RoomInHalfWidths(const ClaimResult& claim) {
+  const double half = (claim.high - claim.low) / 2;
+  if (half == 0) {
+    return claim.verdict == Verdict::kFail ? -kInfinity : kInfinity;
+  }
+  const double to_low = (claim.theory - claim.low) / half;
+  const double to_high = (claim.high - claim.theory) / half;
+  const double room = claim.relation == Relation::kAtMost    ? to_low
+                      : claim.relation == Relation::kAtLeast ? to_high
+                                                             : std::min(to_low, to_high);
+  return std::isnan(room) ? kInfinity : room;
 }
 
 }  // namespace
@@ -44,11 +73,13 @@ bool Agrees(Relation relation, double theory, double low, double high) {
          (relation == Relation::kAtMost || high_enough);
 }
 
-double RoomOf(const ClaimResult& claim) {
-  const double scale = claim.theory == 0 ? 1 : std::fabs(claim.theory);
-  const double below = (claim.theory - claim.measured) / scale;
-  if (claim.relation == Relation::kEqual) return -std::fabs(below);
-  return claim.relation == Relation::kAtMost ? below : -below;
+bool IsCloser(const ClaimResult& a, const ClaimResult& b) {
+  const auto rank = [](const ClaimResult& c) {
+    const auto* const verdict =
+        std::find(std::begin(kMostTellingFirst), std::end(kMostTellingFirst), c.verdict);
+    return std::tuple(verdict - kMostTellingFirst, RoomInHalfWidths(c), RelativeRoom(c));
+  };
+  return rank(a) < rank(b);
 }
 
 std::string WhyNot(const Claim& claim, const Point& point) {
@@ -75,6 +106,7 @@ ClaimResult Examine(const Claim& claim, const Measurement& measurement) {
   result.tail = std::move(reading.tail);
   result.interval = std::move(reading.interval);
   result.all = std::move(reading.all);
+  result.strict = claim.strict || reading.rare;
   result.reason = claim.vacuous && reading.trials > 0 ? claim.vacuous(measurement.point) : "";
   if (!result.reason.empty()) {
     result.verdict = Verdict::kVacuous;

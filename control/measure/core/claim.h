@@ -25,6 +25,9 @@ enum class Verdict {
 };
 inline constexpr Verdict kVerdicts[] = {Verdict::kPass, Verdict::kFail, Verdict::kInvariant,
                                         Verdict::kVacuous, Verdict::kNotApplicable};
+// From the verdict that tells most about a statement to the one that tells least.
+inline constexpr Verdict kMostTellingFirst[] = {Verdict::kFail, Verdict::kPass, Verdict::kInvariant,
+                                                Verdict::kVacuous, Verdict::kNotApplicable};
 // "PASS", "FAIL", "INVARIANT", "VACUOUS", "NOT APPLICABLE".
 absl::string_view VerdictName(Verdict verdict);
 
@@ -61,14 +64,17 @@ struct ClaimResult {
   double slack = 0;  // added to the interval on both sides
   bool invariant = false;
   bool above_zero = false;
+  bool strict = false;  // a PASS takes an interval without `theory` in it
 };
 
 // Whether theory lies within [low, high], or outside of it on the side that a bound allows.
 bool Agrees(Relation relation, double theory, double low, double high);
 
-// How far the measured value is from the limit, on the side where the claim holds, as a part of
-// theory. For an equality it is 0 at best.
-double RoomOf(const ClaimResult& claim);
+// Whether `a` comes before `b`: by the verdict (kMostTellingFirst), then by the distance from
+// theory to the end of the interval that would contradict it, in half-widths of the interval. Among
+// results without a width it is the distance of the measured value, as a part of theory. A distance
+// that is not a number counts as infinite. The order is a strict weak one.
+bool IsCloser(const ClaimResult& a, const ClaimResult& b);
 
 struct Claim {
   std::string id;
@@ -97,6 +103,9 @@ struct Claim {
   bool stationary = true;
   // The claim also states that the figure is above 0.
   bool above_zero = false;
+  // The claim says "below" or "above" theory, and not "at most" or "at least". Then a figure whose
+  // interval holds theory gets no verdict.
+  bool strict = false;
 };
 
 // Returns nothing if the claim is about the point and applies to it, and otherwise the reason why

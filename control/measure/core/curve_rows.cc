@@ -54,16 +54,12 @@ std::vector<ClaimRow> RowsOf(const Report& report) {
   return rows;
 }
 
-// Among the points that the claim applies to: the point of a failure or, if none failed, the point
-// with the least room.
+// Among the points that the claim applies to: the one that comes first by IsCloser.
 const ClaimResult* Closest(const ClaimRow& row) {
   const ClaimResult* closest = nullptr;
-  const auto rank = [](const ClaimResult* c) {
-    return std::pair(c->verdict != Verdict::kFail, RoomOf(*c));
-  };
   for (const ClaimResult* point : row.points) {
     if (point->verdict == Verdict::kNotApplicable) continue;
-    if (closest == nullptr || rank(point) < rank(closest)) closest = point;
+    if (closest == nullptr || IsCloser(*point, *closest)) closest = point;
   }
   return closest;
 }

@@ -19,6 +19,12 @@ void JudgeByInterval(ClaimResult& result) {
     result.reason = "the interval holds 0: more seeds or packets would tell";
     return;
   }
+  const bool holds_theory =
+      result.low - result.slack <= result.theory && result.high + result.slack >= result.theory;
+  if (agrees && result.strict && holds_theory) {
+    result.reason = "the interval holds the value of the statement: more seeds would tell";
+    return;
+  }
   result.verdict = !agrees || (result.above_zero && result.high <= 0) ? Verdict::kFail
                    : result.invariant                                 ? Verdict::kInvariant
                                                                       : Verdict::kPass;

@@ -18,6 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char kPart[] = ".part";  // at the end of the name of a file that is not whole yet
+constexpr char kConfiguration[] = "experiment.yaml";  // the first file of a results folder
+
 absl::Status FileError(const std::string& path, const char* what, int error) {
   const std::string message = absl::StrCat(
       path, ": cannot ", what, ": ", std::error_code(error, std::generic_category()).message());
@@ -92,7 +95,7 @@ Trial FromJson(const Json& json) {
 }  // namespace
 
 absl::Status WriteFile(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
+  const std::string beside = path + kPart;
   if (absl::Status status = WriteAll(beside, O_TRUNC, text); !status.ok()) {
     unlink(beside.c_str());
     return status;
@@ -107,6 +110,15 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+bool IsUnused(const std::string& folder, const std::string& first) {
+  std::error_code error;
+  std::filesystem::directory_iterator files(folder, error);
+  for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+    if (files->path().filename() != first + kPart) return false;
+  }
+  return !error;
 }
 
 bool IsComplete(const std::string& folder) {
@@ -136,15 +148,16 @@ absl::StatusOr<Journal> Journal::Continue(const std::string& folder,
   if (!fs::exists(folder, error)) {
     if (!fs::create_directories(folder, error))
       return FileError(folder, "make the folder", error.value());
-  } else if (!fs::is_empty(folder, error) || error) {
-    const absl::StatusOr<std::string> before = ReadFile(folder + "/experiment.yaml");
+  } else if (!IsUnused(folder, kConfiguration)) {
+    const absl::StatusOr<std::string> before = ReadFile(absl::StrCat(folder, "/", kConfiguration));
     if (!before.ok() || *before != configuration) {
       return absl::AlreadyExistsError(absl::StrCat(
           "--out: ", folder, before.ok() ? " holds another experiment" : " exists and is not empty",
           "; choose a folder that does not exist, or remove this one"));
     }
   }
-  if (absl::Status status = WriteFile(folder + "/experiment.yaml", configuration); !status.ok()) {
+  if (absl::Status status = WriteFile(absl::StrCat(folder, "/", kConfiguration), configuration);
+      !status.ok()) {
     return status;
   }
   std::ifstream lines(folder + "/trials.jsonl");

@@ -36,10 +36,14 @@ class Journal {
   std::map<std::pair<size_t, uint64_t>, Trial> trials_;
 };
 
+// Whether `folder` holds nothing, or nothing but what a WriteFile of `folder`/`first` left when it
+// was killed. `first` is the file that is written first into such a folder.
+bool IsUnused(const std::string& folder, const std::string& first);
+
 // Whether the results of `folder` say that every trial was run and every plot was drawn.
 bool IsComplete(const std::string& folder);
 
-// Writes the whole text or nothing: it writes another file and renames it. The message names the
+// Writes the whole text or nothing: it writes `path`.part and renames it. The message names the
 // file and the reason.
 absl::Status WriteFile(const std::string& path, const std::string& text);
 absl::StatusOr<std::string> ReadFile(const std::string& path);

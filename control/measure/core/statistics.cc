@@ -96,6 +96,22 @@ Reading BySeedsOfFractions(const Estimate& estimate) {
   return figure;
 }
 
+Reading BySeedsOfCounts(const Estimate& estimate) {
+  Reading figure = BySeeds(estimate);
+  if (std::isnan(estimate.mean) || EndOfMost(estimate.sample) != 0.0) return figure;
+  figure.rare = true;
+  figure.interval = [estimate](double error) {
+    if (estimate.mean == 0) return RateInterval(0, estimate.values, error);
+    const Interval events = MeanOfRareInterval(estimate.sample, error);
+    const double half = estimate.HalfWidth(1 - 2 * error);
+    return Interval{std::max(0.0, std::min(events.low, estimate.mean - half)),
+                    std::max(events.high, estimate.mean + half)};
+  };
+  const Interval alone = figure.interval(0.025);
+  figure.half_width95 = std::max(estimate.mean - alone.low, alone.high - estimate.mean);
+  return figure;
+}
+
 Reading Exactly(double value, int trials) { return {.value = value, .trials = trials}; }
 
 Interval ProbabilityInterval(double trials, double hits, double error) {

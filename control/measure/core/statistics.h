@@ -50,6 +50,9 @@ struct Reading {
   // Only for a probability.
   std::optional<Tail> tail = {};
   std::function<Interval(double error)> all = {};
+  // What is counted happened in so few trials that a bound may be too small for them to contradict
+  // it. Then no claim passes whose bound lies within the interval.
+  bool rare = false;
 
   // Half-width of the 95 % interval; 0 if nothing is random.
   double HalfWidth95() const;
@@ -70,6 +73,11 @@ Reading BySeeds(const Estimate& estimate);
 // the interval is that of an event which happened in none of them or in all. It holds the truth,
 // since P(all are 1) is at most the mean to the power of the number of seeds.
 Reading BySeedsOfFractions(const Estimate& estimate);
+// The same for the mean of one count of events for each seed. Where at least half of the seeds
+// counted none the reading is `rare`, and its interval also holds MeanOfRareInterval. If no seed
+// counted any, it is the interval of the rate of a Poisson process without an event in as many
+// units of time as there are seeds.
+Reading BySeedsOfCounts(const Estimate& estimate);
 Reading Exactly(double value, int trials);
 
 // The Clopper-Pearson interval. The probability of an event that happened in `hits` of `trials` is

@@ -264,7 +264,8 @@ std::vector<Claim> ExtraStagesClaims() {
                    .statement = "up to r* extra stages lower L_avg of sequences of 10 or more",
                    .source = figures,
                    .relation = Relation::kAtMost,
-                   .theory = one},
+                   .theory = one,
+                   .strict = true},
                   "random sequences of 10 or more permutations, n > 1 and 0 < r <= r*",
                   [](const StepPoint& point) {
                     return IsLongRandomSequence(point) && point.number("r") > 0 &&
@@ -276,7 +277,8 @@ std::vector<Claim> ExtraStagesClaims() {
                    .statement = "2 or more stages beyond r* L_avg is larger than at r*, rounded",
                    .source = figures,
                    .relation = Relation::kAtLeast,
-                   .theory = one},
+                   .theory = one,
+                   .strict = true},
                   "random sequences of 10 or more permutations, n > 1 and r >= r* + 2",
                   [](const StepPoint& point) {
                     return IsLongRandomSequence(point) && IsWellBeyond(point);
