@@ -22,6 +22,7 @@
 #include "control/cli/verb.h"
 #include "control/measure/trials_at_once.h"
 #include "control/reproduce/duration_text.h"
+#include "control/reproduce/shell_word.h"
 
 namespace bfly::control {
 namespace {
@@ -42,10 +43,11 @@ std::string Today() {
 }
 
 std::string CommandText(const ReproduceVerbOptions& options) {
-  std::string text = absl::StrCat("bfly reproduce --out ", options.out);
+  std::string text = absl::StrCat("bfly reproduce --out ", ShellWord(options.out));
   if (options.quick) absl::StrAppend(&text, " --quick");
-  for (const std::string& paper : options.papers) absl::StrAppend(&text, " --paper ", paper);
-  if (!options.list.empty()) absl::StrAppend(&text, " --list ", options.list);
+  for (const std::string& paper : options.papers)
+    absl::StrAppend(&text, " --paper ", ShellWord(paper));
+  if (!options.list.empty()) absl::StrAppend(&text, " --list ", ShellWord(options.list));
   return text;
 }
 
@@ -127,7 +129,7 @@ absl::Status RunReproduce(const ReproduceVerbOptions& options, bool json) {
       .day = Today(),
       .command = CommandText(options)};
   Display display;
-  absl::StatusOr<std::vector<Outcome>> outcomes = absl::InternalError("not run");
+  absl::StatusOr<std::vector<ExperimentOutcome>> outcomes = absl::InternalError("not run");
   {
     const Interruptible interruptible;
     outcomes = Reproduce(

@@ -17,6 +17,7 @@
 #include "control/reproduce/duration_text.h"
 #include "control/reproduce/inline_svg.h"
 #include "control/reproduce/page_template.h"
+#include "control/reproduce/shell_word.h"
 
 namespace bfly::control {
 namespace {
@@ -50,14 +51,15 @@ std::string TheoryText(const ClaimResult& claim) {
   return sign + Number(claim.theory);
 }
 
-// "12 PASS, 1 FAIL".
+// "12 PASS, 1 FAIL, 2 NOT APPLICABLE: 3 seeds are too few for a verdict, which takes 10".
 std::string CountsText(const Evidence& evidence) {
   std::string text;
   for (const Verdict verdict : kVerdicts) {
     const auto found = evidence.points.find(verdict);
-    if (found == evidence.points.end() || verdict == Verdict::kNotApplicable) continue;
+    if (found == evidence.points.end()) continue;
     absl::StrAppend(&text, text.empty() ? "" : ", ", found->second, " ", VerdictName(verdict));
   }
+  if (!evidence.not_applicable.empty()) absl::StrAppend(&text, ": ", evidence.not_applicable);
   return text;
 }
 
@@ -117,7 +119,7 @@ class Writer {
     const Provenance& made = page_.provenance;
     root_.SetValue("VERSION", made.version);
     root_.SetValue("COMPILER", made.compiler);
-    root_.SetValue("MACHINE", made.machine);
+    root_.SetValue("MACHINE", Machines());
     root_.SetValue("DAY", made.day);
     root_.SetValue("COMMAND", made.command);
     root_.SetValue("MODE", ModeText(page_));
@@ -127,6 +129,22 @@ class Writer {
     Dictionary& incomplete = *root_.AddSectionDictionary("INCOMPLETE");
     incomplete.SetIntValue("FINISHED", static_cast<int>(page_.finished));
     incomplete.SetIntValue("PLANNED", static_cast<int>(page_.planned));
+  }
+
+  // The machines that measured what stands on the page, in its order. An earlier run may have
+  // measured on another machine than the one where the page is made.
+  std::string Machines() const {
+    std::vector<std::string> machines;
+    for (const PaperPart& paper : page_.papers) {
+      for (const ExperimentOutcome* outcome : paper.experiments) {
+        if (!outcome->finished ||
+            std::find(machines.begin(), machines.end(), outcome->machine) != machines.end()) {
+          continue;
+        }
+        machines.push_back(outcome->machine);
+      }
+    }
+    return machines.empty() ? page_.provenance.machine : absl::StrJoin(machines, " and ");
   }
 
   void SetSummary() {
@@ -184,7 +202,7 @@ class Writer {
     }
     if (paper.experiments.empty()) return;
     Dictionary& experiments = *part.AddSectionDictionary("EXPERIMENTS_PART");
-    for (const Outcome* outcome : paper.experiments) SetExperiment(experiments, *outcome);
+    for (const ExperimentOutcome* outcome : paper.experiments) SetExperiment(experiments, *outcome);
   }
 
   static std::string DifferenceAnchor(const PaperPart& paper, int number) {
@@ -243,7 +261,7 @@ class Writer {
     }
   }
 
-  static void SetExperiment(Dictionary& experiments, const Outcome& outcome) {
+  static void SetExperiment(Dictionary& experiments, const ExperimentOutcome& outcome) {
     Dictionary& part = *experiments.AddSectionDictionary("EXPERIMENT_PART");
     part.SetValue("ANCHOR", absl::StrCat("experiment-", outcome.name));
     part.SetValue("NAME", outcome.name);
@@ -262,7 +280,7 @@ class Writer {
     }
   }
 
-  static std::string WhatText(const Outcome& outcome) {
+  static std::string WhatText(const ExperimentOutcome& outcome) {
     std::string text =
         absl::StrCat(outcome.file, ": ", Counted(outcome.points, "point"), ", ",
                      Counted(outcome.trials, "trial"), ", seeds ", outcome.seeds, ". ");
@@ -274,10 +292,11 @@ class Writer {
                         FamilyText(outcome.family));
   }
 
-  static std::string RerunText(const Outcome& outcome) {
-    std::string text = absl::StrCat("bfly measure ", outcome.file, " --out /tmp/", outcome.name);
+  static std::string RerunText(const ExperimentOutcome& outcome) {
+    std::string text = absl::StrCat("bfly measure ", ShellWord(outcome.file), " --out ",
+                                    ShellWord("/tmp/" + outcome.name));
     for (const std::string& setting : outcome.settings) {
-      absl::StrAppend(&text, " --set '", setting, "'");
+      absl::StrAppend(&text, " --set ", ShellWord(setting));
     }
     return text;
   }

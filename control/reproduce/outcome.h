@@ -23,7 +23,7 @@ struct Drawing {
   std::string svg;  // an <svg> element that can stand in a page (inline_svg.h)
 };
 
-struct Outcome {
+struct ExperimentOutcome {
   std::string name;  // of its results folder
   std::string title;
   std::string file;

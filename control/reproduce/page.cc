@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,20 +17,16 @@ namespace {
 // Why the results of an unmeasured statement have no verdict, each reason once.
 constexpr size_t kMostReasons = 3;
 
-// Failures first, then the points with the least room.
-bool IsCloser(const ClaimResult& a, const ClaimResult& b) {
-  const auto rank = [](const ClaimResult& c) {
-    return std::tuple(c.verdict != Verdict::kFail, RoomOf(c));
-  };
-  return rank(a) < rank(b);
-}
-
-Evidence EvidenceOf(const std::string& id, const Outcome& outcome) {
-  Evidence evidence{.experiment = outcome.name, .points = {}, .closest = {}};
+Evidence EvidenceOf(const std::string& id, const ExperimentOutcome& outcome) {
+  Evidence evidence{.experiment = outcome.name, .points = {}, .not_applicable = "", .closest = {}};
   for (const ClaimResult& result : outcome.results) {
     if (result.id != id) continue;
     ++evidence.points[result.verdict];
-    if (result.verdict != Verdict::kNotApplicable) evidence.closest.push_back(result);
+    if (result.verdict != Verdict::kNotApplicable) {
+      evidence.closest.push_back(result);
+    } else if (evidence.not_applicable.empty()) {
+      evidence.not_applicable = result.reason;
+    }
   }
   evidence.judged = evidence.closest.size();
   std::stable_sort(evidence.closest.begin(), evidence.closest.end(), IsCloser);
@@ -39,7 +34,8 @@ Evidence EvidenceOf(const std::string& id, const Outcome& outcome) {
   return evidence;
 }
 
-void AddReasons(const std::string& id, const Outcome& outcome, std::vector<std::string>& reasons) {
+void AddReasons(const std::string& id, const ExperimentOutcome& outcome,
+                std::vector<std::string>& reasons) {
   const auto add = [&](const std::string& reason) {
     const std::string text = absl::StrCat(outcome.name, ": ", reason);
     if (reasons.size() < kMostReasons &&
@@ -60,13 +56,13 @@ void AddReasons(const std::string& id, const Outcome& outcome, std::vector<std::
 // A claim with the outcomes that check it.
 struct Checked {
   const CheckedClaim* claim = nullptr;
-  std::vector<const Outcome*> by;
+  std::vector<const ExperimentOutcome*> by;
 
-  bool IsAboutAPointOf(const Outcome& outcome) const {
+  bool IsAboutAPointOf(const ExperimentOutcome& outcome) const {
     return std::any_of(outcome.results.begin(), outcome.results.end(),
                        [&](const auto& result) { return result.id == claim->id; });
   }
-  bool JudgedBy(const Outcome& outcome) const {
+  bool JudgedBy(const ExperimentOutcome& outcome) const {
     return std::any_of(outcome.results.begin(), outcome.results.end(), [&](const auto& result) {
       return result.id == claim->id && result.verdict != Verdict::kNotApplicable;
     });
@@ -74,10 +70,10 @@ struct Checked {
 };
 
 // All claims, each once, in the order of the outcomes and of their lists.
-std::vector<Checked> ClaimsOf(const std::vector<Outcome>& outcomes) {
+std::vector<Checked> ClaimsOf(const std::vector<ExperimentOutcome>& outcomes) {
   std::vector<Checked> claims;
   std::map<std::pair<std::string, std::string>, size_t> place;  // of (id, statement)
-  for (const Outcome& outcome : outcomes) {
+  for (const ExperimentOutcome& outcome : outcomes) {
     for (const CheckedClaim& claim : outcome.claims) {
       const auto [at, is_new] = place.try_emplace({claim.id, claim.statement}, claims.size());
       if (is_new) claims.push_back({.claim = &claim, .by = {}});
@@ -95,10 +91,10 @@ std::string PaperOf(const v1::Reproduction& list, const Checked& checked) {
       if (absl::StrContains(checked.claim->source, name)) return paper.name();
     }
   }
-  for (const Outcome* outcome : checked.by) {
+  for (const ExperimentOutcome* outcome : checked.by) {
     if (checked.JudgedBy(*outcome)) return outcome->paper;
   }
-  for (const Outcome* outcome : checked.by) {
+  for (const ExperimentOutcome* outcome : checked.by) {
     if (!outcome->finished || checked.IsAboutAPointOf(*outcome)) return outcome->paper;
   }
   return "";
@@ -129,13 +125,14 @@ Statement StatementOf(const Checked& checked, const v1::Paper& paper) {
                       .evidence = {},
                       .reasons = {},
                       .differences = {}};
-  for (const Outcome* outcome : checked.by) {
+  for (const ExperimentOutcome* outcome : checked.by) {
     if (checked.JudgedBy(*outcome)) {
       statement.evidence.push_back(EvidenceOf(statement.id, *outcome));
     }
   }
   if (statement.evidence.empty()) {
-    for (const Outcome* outcome : checked.by) AddReasons(statement.id, *outcome, statement.reasons);
+    for (const ExperimentOutcome* outcome : checked.by)
+      AddReasons(statement.id, *outcome, statement.reasons);
   }
   for (int i = 0; i < paper.differences_size(); ++i) {
     const auto& claims = paper.differences(i).claims();
@@ -149,8 +146,8 @@ Statement StatementOf(const Checked& checked, const v1::Paper& paper) {
 }  // namespace
 
 std::optional<Verdict> Statement::verdict() const {
-  for (const Verdict verdict :
-       {Verdict::kFail, Verdict::kPass, Verdict::kInvariant, Verdict::kVacuous}) {
+  for (const Verdict verdict : kMostTellingFirst) {
+    if (verdict == Verdict::kNotApplicable) break;
     for (const Evidence& one : evidence) {
       if (one.points.contains(verdict)) return verdict;
     }
@@ -186,9 +183,10 @@ int Page::Count(const std::optional<Verdict>& standing) const {
 }
 
 Page MakePage(const v1::Reproduction& list, const std::vector<std::string>& chosen,
-              const std::vector<Outcome>& outcomes, bool quick, const Provenance& provenance) {
+              const std::vector<ExperimentOutcome>& outcomes, bool quick,
+              const Provenance& provenance) {
   Page page{.papers = {}, .provenance = provenance, .quick = quick, .planned = outcomes.size()};
-  for (const Outcome& outcome : outcomes) {
+  for (const ExperimentOutcome& outcome : outcomes) {
     page.finished += outcome.finished ? 1 : 0;
     page.seconds += outcome.seconds;
   }
@@ -210,7 +208,7 @@ Page MakePage(const v1::Reproduction& list, const std::vector<std::string>& chos
     std::stable_partition(
         part.statements.begin(), part.statements.end(),
         [](const Statement& statement) { return statement.verdict().has_value(); });
-    for (const Outcome& outcome : outcomes) {
+    for (const ExperimentOutcome& outcome : outcomes) {
       if (outcome.paper == paper.name()) part.experiments.push_back(&outcome);
     }
     if (is_chosen) {

@@ -26,8 +26,9 @@ struct Provenance {
 struct Evidence {
   std::string experiment;
   std::map<Verdict, int> points;     // the number of points with each verdict
-  std::vector<ClaimResult> closest;  // the points with evidence: failures, then those with the
-                                     // least room; kMostPoints of them at most
+  std::string not_applicable;        // the reason of the first point that is not applicable
+  std::vector<ClaimResult> closest;  // the other points, in the order of IsCloser (claim.h);
+                                     // kMostPoints of them at most
   size_t judged = 0;                 // all points but those that are not applicable
 };
 inline constexpr size_t kMostPoints = 12;
@@ -55,7 +56,7 @@ struct PaperPart {
   std::vector<Statement> statements;  // those that are not measured come last
   std::vector<v1::Difference> differences;
   std::vector<v1::UnmeasuredStatement> not_measured;
-  std::vector<const Outcome*> experiments;
+  std::vector<const ExperimentOutcome*> experiments;
 
   // Statements with this standing; those of `not_measured` count too.
   int Count(const std::optional<Verdict>& standing) const;
@@ -79,6 +80,7 @@ struct Page {
 // is not in `chosen` only appears with statements that an outcome judged. The page points into
 // `outcomes`.
 Page MakePage(const v1::Reproduction& list, const std::vector<std::string>& chosen,
-              const std::vector<Outcome>& outcomes, bool quick, const Provenance& provenance);
+              const std::vector<ExperimentOutcome>& outcomes, bool quick,
+              const Provenance& provenance);
 
 }  // namespace bfly::control

@@ -131,7 +131,7 @@ ol.differences li { margin: .35rem 0; }
 </table></div>
 <p class="small quiet">Each number counts statements; below it, the tests of these statements: one for each point of an experiment. <b>PASS</b> and <b>FAIL</b> are evidence: the
 statement was tested and agrees with what was measured, or does not. <b>INVARIANT</b> holds by construction and was checked all the same. <b>VACUOUS</b>: the statement bounds
-nothing at the sizes that were run; the measured value is shown. A statement that was tested at several points stands in the column of its worst test. If all its statements
+nothing at the sizes that were run; the measured value is shown. A statement that was tested at several points stands in the column of its most telling test: FAIL, else PASS, INVARIANT, VACUOUS. If all its statements
 are true, an experiment has any FAIL with a probability of 0.001 at most.</p>
 {{#PAPER}}
 <section class="paper" id="{{ANCHOR}}">
@@ -142,7 +142,7 @@ are true, an experiment has any FAIL with a probability of 0.001 at most.</p>
 {{#DIFFERENCE}}<li id="{{ANCHOR}}"><b>{{SOURCE}}.</b> {{TEXT}}</li>
 {{/DIFFERENCE}}</ol>
 {{/DIFFERENCES}}{{#STATEMENTS}}<h3>Statements</h3>
-<p class="small quiet">Where a statement was tested at many points, the line shows the point that comes closest to contradicting it. The interval decides, not the mean.</p>
+<p class="small quiet">Where a statement was tested at many points, the line shows the most telling verdict (FAIL, PASS, INVARIANT, VACUOUS) and, among the points that have it, the one whose interval comes closest to contradicting the statement. The interval decides, not the mean.</p>
 <div class="wide"><table class="statements">
 <thead><tr><th class="first">Verdict</th><th>Statement; measured at</th><th class="number">The paper</th><th class="number">Measured</th><th class="number interval">Interval</th><th class="number trials">Trials</th><th class="tests">Tests</th></tr></thead>
 {{#STATEMENT}}<tbody id="{{ANCHOR}}">
@@ -174,7 +174,7 @@ are true, an experiment has any FAIL with a probability of 0.001 at most.</p>
 <h2>How to read this page, and how to make it again</h2>
 <p class="small">Every number on this page was measured by <code>{{COMMAND}}</code> with bfly {{VERSION}}. Under the virtual clock the same experiment with the same seeds gives the same results to
 the bit, on every machine. All tests of an experiment share an error of 0.001 (Bonferroni): each test gets its part, and its interval is so wide that it misses the truth with that
-probability at most. Intervals of means are Student's t over independent seeds, those of probabilities Clopper-Pearson; “exact” stands where nothing is random or where one violation
+probability at most. Intervals of means are Student's t over independent seeds (wider where most seeds agree on 0 or 1, or count no event), those of probabilities Clopper-Pearson; “exact” stands where nothing is random or where one violation
 in any trial is a FAIL. The column “The paper” holds the value that the statement gives at the point. In the figures bands and thin lines are the bounds of the paper, rings its exact values,
 bars 95 % intervals.</p>
 </footer>

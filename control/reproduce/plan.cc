@@ -72,6 +72,18 @@ absl::Status CheckNames(const std::vector<std::string>& asked,
   return absl::OkStatus();
 }
 
+// A path that names the existing `file` in the working directory, as short as that goes.
+std::string PathFromHere(const fs::path& file) {
+  std::error_code error;
+  // Links are followed first, because ".." after a link is not the directory above the link.
+  const fs::path folder = fs::canonical(file.parent_path(), error);
+  if (error) return file.string();
+  const fs::path whole = folder / file.filename();
+  const fs::path below = whole.lexically_relative(fs::current_path(error));
+  const bool is_below = !error && !below.empty() && *below.begin() != "..";
+  return (is_below ? below : whole).string();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ShippedReproductionList() {
@@ -119,7 +131,7 @@ absl::StatusOr<ReproductionPlan> MakePlan(const std::string& path,
     if (!Has(plan.chosen, entry.paper())) continue;
     PlannedExperiment planned{
         .name = NameOf(entry),
-        .file = (folder.filename() / entry.file()).string(),
+        .file = PathFromHere(folder / entry.file()),
         .paper = entry.paper(),
         .note = entry.note(),
         .settings = {},

@@ -15,7 +15,7 @@ namespace bfly::control {
 
 struct PlannedExperiment {
   std::string name;  // the stem of its file, and the name of its results folder
-  std::string file;  // as a command line in the root of the tree names it
+  std::string file;  // its path: relative to the working directory if it is below it, else absolute
   std::string paper;
   std::string note;
   std::vector<std::string> settings;  // laid over the file by --quick

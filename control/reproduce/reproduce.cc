@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -23,6 +24,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A kill loses at most this of the time that an experiment took.
+constexpr std::chrono::seconds kSavesEvery(1);
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -39,23 +43,23 @@ std::string SeedsText(const Experiment& experiment, const std::vector<Point>& po
 }
 
 // What is known before the experiment runs.
-absl::StatusOr<Outcome> OutcomeBefore(const PlannedExperiment& planned) {
+absl::StatusOr<ExperimentOutcome> OutcomeBefore(const PlannedExperiment& planned) {
   const Experiment& experiment = *planned.experiment;
   const absl::StatusOr<std::vector<Point>> points = experiment.Sweep();
   if (!points.ok()) return points.status();
   const auto claims = ClaimsNamed(experiment.Claims(), experiment.named_claims());
   if (!claims.ok()) return claims.status();
-  Outcome outcome{.name = planned.name,
-                  .title = experiment.title(),
-                  .file = planned.file,
-                  .paper = planned.paper,
-                  .note = planned.note,
-                  .settings = planned.settings,
-                  .configuration = WriteExperiment(experiment),
-                  .seeds = SeedsText(experiment, *points),
-                  .points = points->size(),
-                  .trials = experiment.TrialsOf(*points),
-                  .claims = {}};
+  ExperimentOutcome outcome{.name = planned.name,
+                            .title = experiment.title(),
+                            .file = planned.file,
+                            .paper = planned.paper,
+                            .note = planned.note,
+                            .settings = planned.settings,
+                            .configuration = WriteExperiment(experiment),
+                            .seeds = SeedsText(experiment, *points),
+                            .points = points->size(),
+                            .trials = experiment.TrialsOf(*points),
+                            .claims = {}};
   for (const Claim* claim : *claims) {
     outcome.claims.push_back({claim->id, claim->statement, claim->source});
   }
@@ -99,11 +103,11 @@ class Run {
         on_progress_(on_progress),
         at_once_(at_once),
         folder_(std::move(folder)),
-        left_(ExpectedSeconds(plan)) {}
+        left_({}) {}
 
-  absl::StatusOr<std::vector<Outcome>> All() {
+  absl::StatusOr<std::vector<ExperimentOutcome>> All() {
     for (const PlannedExperiment& planned : plan_.experiments) {
-      absl::StatusOr<Outcome> outcome = OutcomeBefore(planned);
+      absl::StatusOr<ExperimentOutcome> outcome = OutcomeBefore(planned);
       if (!outcome.ok()) return outcome.status();
       const std::string results = folder_.ResultsOf(planned.name);
       if (absl::Status status = CheckUnchanged(results, outcome->configuration); !status.ok()) {
@@ -111,12 +115,21 @@ class Run {
       }
       outcomes_.push_back(*std::move(outcome));
     }
-    for (size_t i = 0; i < outcomes_.size(); ++i) {
-      const absl::Status status = One(i);
+    // What is done is read first, so that an interrupted run leaves it on the page.
+    std::vector<size_t> order(outcomes_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto rest = std::stable_partition(
+        order.begin(), order.end(), [&](size_t i) { return Earlier(outcomes_[i].name).finished; });
+    const auto read = static_cast<size_t>(rest - order.begin());
+    left_ = TimeLeft(ExpectedSeconds(order));
+    for (size_t place = 0; place < order.size(); ++place) {
+      const size_t i = order[place];
+      const absl::Status status = One(i, place + 1);
       if (absl::IsCancelled(status)) break;
       if (!status.ok()) {
         return absl::Status(status.code(), absl::StrCat(outcomes_[i].name, ": ", status.message()));
       }
+      if (place + 1 < read) continue;  // The page of an earlier run has more.
       if (absl::Status written = WritePage(); !written.ok()) return written;
     }
     if (absl::Status written = WritePage(); !written.ok()) return written;
@@ -124,27 +137,41 @@ class Run {
   }
 
  private:
-  static std::vector<double> ExpectedSeconds(const ReproductionPlan& plan) {
+  std::vector<double> ExpectedSeconds(const std::vector<size_t>& order) const {
     std::vector<double> expected;
-    for (const PlannedExperiment& planned : plan.experiments) expected.push_back(planned.seconds);
+    for (const size_t i : order) expected.push_back(plan_.experiments[i].seconds);
     return expected;
   }
 
-  // Runs and draws what is missing of an experiment, and fills its outcome.
-  absl::Status One(size_t number) {
+  // The record of an experiment as earlier runs left it, compared with the results that are there.
+  RunRecord Earlier(const std::string& name) const {
+    RunRecord record = folder_.Find(name);
+    record.finished = record.finished && IsComplete(folder_.ResultsOf(name));
+    return record;
+  }
+
+  // Saves `record` with the time since `start` added to it.
+  absl::Status Save(const std::string& name, RunRecord record, Clock::time_point start) {
+    record.seconds += SecondsSince(start);
+    record.machine = provenance_.machine;
+    saved_ = Clock::now();
+    return folder_.Save(name, record);
+  }
+
+  // Runs and draws what is missing of an experiment, and fills its outcome. `place`: among all
+  // experiments of this run, from 1.
+  absl::Status One(size_t number, size_t place) {
     const auto start = Clock::now();
-    Outcome& outcome = outcomes_[number];
-    RunRecord record = folder_.Find(outcome.name);
-    const std::string results = folder_.ResultsOf(outcome.name);
-    record.finished = record.finished && IsComplete(results);
+    saved_ = start;
+    ExperimentOutcome& outcome = outcomes_[number];
+    RunRecord record = Earlier(outcome.name);
     const bool found = record.finished;
-    const absl::Status status = Measured(number, results, start, record, outcome);
+    const absl::Status status = Measured(number, place, start, record, outcome);
     if (!status.ok() && !absl::IsCancelled(status)) return status;
     if (!found) {
       record.finished = status.ok();
-      record.seconds += SecondsSince(start);
-      record.machine = provenance_.machine;
-      if (absl::Status saved = folder_.Save(outcome.name, record); !saved.ok()) return saved;
+      if (absl::Status saved = Save(outcome.name, record, start); !saved.ok()) return saved;
+      record = folder_.Find(outcome.name);
     }
     if (!status.ok()) return status;
     left_.End(SecondsSince(start));
@@ -154,14 +181,17 @@ class Run {
     return absl::OkStatus();
   }
 
-  absl::Status Measured(size_t number, const std::string& results, Clock::time_point start,
-                        RunRecord& record, Outcome& outcome) {
+  absl::Status Measured(size_t number, size_t place, Clock::time_point start, RunRecord& record,
+                        ExperimentOutcome& outcome) {
     Experiment& experiment = *plan_.experiments[number].experiment;
+    const std::string results = folder_.ResultsOf(outcome.name);
     absl::StatusOr<Journal> journal = Journal::Continue(results, outcome.configuration);
     if (!journal.ok()) return journal.status();
-    left_.Begin(PartDone(experiment, *journal));
+    const double part = PartDone(experiment, *journal);
+    const bool only_read = record.finished && part >= 1;  // That is quick, and is not interrupted.
+    left_.Begin(part);
     if (const auto note = experiment.Start(); !note.ok()) return note.status();
-    ReproduceProgress progress{.number = number + 1,
+    ReproduceProgress progress{.number = place,
                                .experiments = outcomes_.size(),
                                .name = outcome.name,
                                .trials = {.total = outcome.trials}};
@@ -169,7 +199,11 @@ class Run {
       const double done = static_cast<double>(progress.trials.done) /
                           static_cast<double>(std::max<size_t>(progress.trials.total, 1));
       progress.seconds_left = left_.Seconds(done, SecondsSince(start));
-      return on_progress_(progress);
+      // An error is told by the Save at the end of the experiment.
+      if (!record.finished && Clock::now() >= saved_ + kSavesEvery) {
+        Save(outcome.name, record, start).IgnoreError();
+      }
+      return on_progress_(progress) || only_read;
     };
     absl::StatusOr<Report> report = Measure(
         experiment, *journal,
@@ -199,17 +233,17 @@ class Run {
     }
     outcome.results = std::move(report->claims);
     outcome.family = report->family;
-    return Draw(results, record.figures, outcome);
+    return Draw(number, results, record.figures, outcome);
   }
 
-  absl::Status Draw(const std::string& results, const std::vector<std::string>& figures,
-                    Outcome& outcome) {
+  static absl::Status Draw(size_t number, const std::string& results,
+                           const std::vector<std::string>& figures, ExperimentOutcome& outcome) {
     for (const std::string& figure : figures) {
       const std::string file = absl::StrCat(results, "/", figure, ".svg");
       const absl::StatusOr<std::string> svg = ReadFile(file);
       if (!svg.ok()) return svg.status();
       absl::StatusOr<std::string> drawing =
-          InlineSvg(*svg, absl::StrCat("f", ++drawings_, "-"),
+          InlineSvg(*svg, absl::StrCat("f", number + 1, "-", outcome.drawings.size() + 1, "-"),
                     absl::StrCat("Figure ", figure, ": ", outcome.title));
       if (!drawing.ok()) {
         return absl::DataLossError(
@@ -235,13 +269,13 @@ class Run {
   const int at_once_;
   RunFolder folder_;
   TimeLeft left_;
-  std::vector<Outcome> outcomes_;
-  int drawings_ = 0;
+  Clock::time_point saved_;  // when the record of the experiment that runs was saved last
+  std::vector<ExperimentOutcome> outcomes_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Outcome>> Reproduce(
+absl::StatusOr<std::vector<ExperimentOutcome>> Reproduce(
     const ReproductionPlan& plan, const std::string& out, bool quick, const Provenance& provenance,
     const std::function<bool(const ReproduceProgress&)>& on_progress, int at_once) {
   absl::StatusOr<RunFolder> folder = RunFolder::Open(out, provenance.version, quick);

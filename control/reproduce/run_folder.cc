@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kRecords[] = "/reproduction.json";
+constexpr char kRecords[] = "reproduction.json";
 
 const char* KindOfRun(bool quick) { return quick ? "a quick run" : "a full run"; }
 
@@ -38,12 +38,13 @@ absl::StatusOr<RunFolder> RunFolder::Open(const std::string& folder, const std::
   opened.folder_ = folder;
   opened.version_ = version;
   opened.quick_ = quick;
+  const std::string records = absl::StrCat(folder, "/", kRecords);
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
     return Refuse(folder, "is a file; name a folder that does not exist");
   }
-  if (!fs::exists(folder + kRecords, error)) {
-    if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
+  if (!fs::exists(records, error)) {
+    if (fs::exists(folder, error) && !IsUnused(folder, kRecords)) {
       return Refuse(folder,
                     "holds something else than a reproduction; name a folder that does not exist");
     }
@@ -55,7 +56,7 @@ absl::StatusOr<RunFolder> RunFolder::Open(const std::string& folder, const std::
     if (absl::Status status = opened.Write(); !status.ok()) return status;
     return opened;
   }
-  const absl::StatusOr<std::string> text = ReadFile(folder + kRecords);
+  const absl::StatusOr<std::string> text = ReadFile(records);
   if (!text.ok()) return text.status();
   const Json json = Json::parse(*text, nullptr, false);
   try {
@@ -101,7 +102,7 @@ absl::Status RunFolder::Write() const {
                                  {"machine", record.machine},
                                  {"figures", record.figures}};
   }
-  return WriteFile(folder_ + kRecords, json.dump(2) + "\n");
+  return WriteFile(absl::StrCat(folder_, "/", kRecords), json.dump(2) + "\n");
 }
 
 }  // namespace bfly::control

@@ -15,7 +15,7 @@ namespace bfly::control {
 // What earlier runs left of an experiment.
 struct RunRecord {
   bool finished = false;
-  double seconds = 0;                // that all runs of it took
+  double seconds = 0;                // that all runs of it took, less a second for each kill
   std::string machine = {};          // that measured last
   std::vector<std::string> figures;  // names of its drawings, if it is finished
 };
@@ -23,6 +23,7 @@ struct RunRecord {
 class RunFolder {
  public:
   // Opens `folder`: creates it, or goes on with what the same bfly measured there in the same way.
+  // A folder with only the rest of a killed Open counts as empty.
   // AlreadyExists: it is a file, or it holds something else, or results of another bfly, or of the
   // other kind of run; it stays untouched. Other statuses: it cannot be written.
   static absl::StatusOr<RunFolder> Open(const std::string& folder, const std::string& version,

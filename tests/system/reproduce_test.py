@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`bfly reproduce` as a user runs it: killed and continued, on a page that stands alone, and what it refuses."""
 
+import html
 import html.parser
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -75,20 +77,26 @@ class ReproduceTest(unittest.TestCase):
         self.out = self.directory / "out"
         self.words = [BFLY, "reproduce", "--out", self.out, "--list", self.list, "--quick", "--paper", "greedy"]
 
-    def reproduce(self, words=None):
-        return subprocess.run([str(word) for word in words or self.words], capture_output=True, text=True,
+    def reproduce(self, words=None, cwd=None):
+        return subprocess.run([str(word) for word in words or self.words], capture_output=True, text=True, cwd=cwd,
                               stdin=subprocess.DEVNULL, timeout=3 * lab.PATIENCE, check=False)
 
     def page(self):
         return (self.out / "index.html").read_text()
 
+    def record(self, name):
+        """What reproduction.json says of an experiment."""
+        file = self.out / "reproduction.json"
+        records = json.loads(file.read_text())["experiments"] if file.exists() else {}
+        return records.get(name, {"finished": False, "seconds": 0})
+
     def trials(self, name):
         file = self.out / "results" / name / "trials.jsonl"
         return file.read_text().splitlines() if file.exists() else []
 
-    def stop(self, number):
-        """Starts the run, sends it a signal in the middle of the second experiment, and gives what it said."""
-        process, said = lab.signal_midway(self.words, number, self.out, lambda: len(self.trials("two")))
+    def stop(self, number, name="two", progress=None):
+        """Starts the run, sends it a signal in the middle of an experiment, and gives what it said."""
+        process, said = lab.signal_midway(self.words, number, self.out, progress or (lambda: len(self.trials(name))))
         self.assertNotEqual(process.returncode, 0)
         return said
 
@@ -130,6 +138,60 @@ class ReproduceTest(unittest.TestCase):
         self.assertTrue(told["complete"])
         self.assertGreater(told["papers"][0]["statements"]["PASS"], 5)
         self.assertEqual((self.out / "results/two/results.json").stat().st_mtime_ns, before)
+
+    def test_interrupted_in_the_first_its_page_has_the_last_that_was_done_before(self):
+        short, long = '["packets=20000"]', '["packets=150000", "seeds=1..200"]'
+        self.list.write_text(LIST.replace(short, long).replace("paper: other}", f"paper: other, quick: {short}}}"))
+        everything = self.words[:-2]
+        self.words[-1] = "other"
+        self.assertEqual(self.reproduce().returncode, 0)
+        self.words = everything
+        said = self.stop(signal.SIGINT, "one")
+        self.assertIn("interrupted: 1 of 3 experiments are done", said)
+        self.assertIn("1 of 3 experiments have run", self.page())
+        self.assertEqual(self.page().count("It has not run yet."), 2)
+        self.assertIn('<a href="#experiment-three">', self.page())
+        self.assertEqual(Outside(self.page()).tags.count("svg"), 1)
+
+    def test_the_time_of_a_killed_run_counts_and_so_does_the_machine_that_measured(self):
+        def seconds_so_far():
+            record = self.record("two")
+            return 0 if record["finished"] else record["seconds"]
+
+        self.words += ["--jobs", "1"]  # two takes more than the second after which its time is kept
+        self.stop(signal.SIGKILL, progress=seconds_so_far)
+        killed = self.record("two")
+        self.assertFalse(killed["finished"])
+        self.assertGreater(killed["seconds"], 0)
+        self.assertEqual(self.reproduce().returncode, 0)
+        self.assertGreater(self.record("two")["seconds"], killed["seconds"])
+        state = self.out / "reproduction.json"
+        state.write_text(re.sub(r'"machine": "[^"]*"', '"machine": "7 cores of <elsewhere>"', state.read_text()))
+        self.assertEqual(self.reproduce().returncode, 0)
+        self.assertRegex(self.page(), "2 experiments in [^<]* on 7 cores of &lt;elsewhere&gt;, built by")
+
+    def test_the_commands_of_the_page_can_be_pasted_where_the_run_was_started(self):
+        mine, elsewhere = self.directory / "it's mine", self.directory / "elsewhere"
+        mine.mkdir()
+        elsewhere.mkdir()
+        shutil.copy(self.directory / "one.yaml", mine)
+        (mine / "list.yaml").write_text(re.sub(r".*(two|three)\.yaml.*\n", "", LIST))
+        for number, (cwd, file) in enumerate(((mine, "one.yaml"), (self.directory, "it's mine/one.yaml"),
+                                              (elsewhere, str(mine.resolve() / "one.yaml")))):
+            with self.subTest(cwd=cwd):
+                self.out = mine / f"out {number}"
+                words = [*self.words[:3], self.out, "--list", mine / "list.yaml", "--quick"]
+                if cwd == mine:
+                    words[5] = "list.yaml"
+                done = self.reproduce(words, cwd)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                again = re.findall(r"<pre>(bfly measure [^<]*)</pre>", self.page())
+                self.assertEqual([shlex.split(html.unescape(text)) for text in again],
+                                 [["bfly", "measure", file, "--out", "/tmp/one", "--set", "packets=20000"]])
+                self.assertTrue((cwd / file).is_file())
+                whole = html.unescape(re.search(r"<code>(bfly reproduce [^<]*)</code>", self.page())[1])
+                self.assertEqual(shlex.split(whole), ["bfly", "reproduce", "--out", str(self.out), "--quick", "--list",
+                                                      str(words[5])])
 
     def test_a_failure_is_shown_and_makes_the_exit_code_1(self):
         self.assertEqual(self.reproduce().returncode, 0)

@@ -372,6 +372,14 @@ TEST(Journal, LeavesFoldersAloneThatHoldSomethingElse) {
               HasSubstr("already holds this experiment"));
 }
 
+TEST(Journal, GoesOnWhereAKillLeftOnlyAnUnfinishedConfiguration) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "cut");
+  std::ofstream(folder / "cut/experiment.yaml.part") << "na";
+  EXPECT_TRUE(Journal::Open(folder / "cut", "name: a").ok());
+  EXPECT_EQ(ReadFile(folder / "cut/experiment.yaml").value_or(""), "name: a");
+}
+
 TEST(WriteFile, SaysThatTheDiskIsFull) {
   const TemporaryFolder folder;
   std::filesystem::create_symlink("/dev/full", folder / "f.part");

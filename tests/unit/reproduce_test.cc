@@ -18,7 +18,9 @@
 #include "control/reproduce/progress.h"
 #include "control/reproduce/run_folder.h"
 #include "control/reproduce/seeds_text.h"
+#include "control/reproduce/shell_word.h"
 #include "tests/temporary_folder.h"
+#include "tests/unit/made_page.h"
 
 namespace bfly::control {
 namespace {
@@ -30,67 +32,6 @@ using testing::Not;
 
 std::string Tree(const std::string& path) {
   return std::string(std::getenv("BFLY_SOURCE_ROOT")) + "/topologies/" + path;
-}
-
-struct Anywhere {
-  int d = 3;
-  std::string Curve() const { return "curve"; }
-  std::string ToString() const { return "d=3"; }
-  nlohmann::ordered_json ToJson() const { return {{"d", d}}; }
-  std::string ToCsv() const { return "3"; }
-};
-
-ClaimResult Result(const std::string& id, Verdict verdict, double theory, double measured) {
-  ClaimResult result;
-  result.id = id;
-  result.point = Point(Anywhere());
-  result.theory = theory;
-  result.measured = measured;
-  result.trials = 20;
-  result.verdict = verdict;
-  result.relation = Relation::kAtMost;
-  return result;
-}
-
-Outcome Finished(const std::string& name, const std::string& paper,
-                 const std::vector<CheckedClaim>& claims, const std::vector<ClaimResult>& results) {
-  return {.name = name,
-          .title = "Title of " + name,
-          .file = name + ".yaml",
-          .paper = paper,
-          .note = "",
-          .settings = {},
-          .configuration = "name: x",
-          .seeds = "1 to 20",
-          .points = 1,
-          .trials = 20,
-          .claims = claims,
-          .finished = true,
-          .results = results};
-}
-
-v1::Reproduction TwoPapers() {
-  v1::Reproduction list;
-  v1::Paper& first = *list.add_papers();
-  first.set_name("first");
-  first.set_title("First paper");
-  first.add_cited_as("First et al.");
-  v1::Paper& second = *list.add_papers();
-  second.set_name("second");
-  second.set_title("Second paper");
-  return list;
-}
-
-const Provenance kProvenance = {.version = "0.1.0 (abc)",
-                                .compiler = "gcc",
-                                .machine = "2 cores",
-                                .day = "2026-01-01",
-                                .command = "bfly reproduce --out x"};
-
-std::string Html(const Page& page) {
-  const auto html = PageHtml(page);
-  EXPECT_TRUE(html.ok()) << html.status();
-  return html.value_or("");
 }
 
 size_t Times(const std::string& text, const std::string& word) {
@@ -127,18 +68,18 @@ TEST(ShippedList, NamesEveryShippedExperimentOnceAndReadsItAlsoInAQuickRun) {
 TEST(ShippedList, EveryClaimOfEveryExperimentStandsOnThePageOnce) {
   const auto plan = MakePlan(Tree("reproduction.yaml"), {}, false);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  std::vector<Outcome> outcomes;
+  std::vector<ExperimentOutcome> outcomes;
   std::set<std::string> ids;
   for (const PlannedExperiment& planned : plan->experiments) {
-    Outcome outcome{.name = planned.name,
-                    .title = "",
-                    .file = "",
-                    .paper = planned.paper,
-                    .note = "",
-                    .settings = {},
-                    .configuration = "",
-                    .seeds = "",
-                    .claims = {}};
+    ExperimentOutcome outcome{.name = planned.name,
+                              .title = "",
+                              .file = "",
+                              .paper = planned.paper,
+                              .note = "",
+                              .settings = {},
+                              .configuration = "",
+                              .seeds = "",
+                              .claims = {}};
     for (const Claim& claim : planned.experiment->Claims()) {
       outcome.claims.push_back({claim.id, claim.statement, claim.source});
       ids.insert(claim.id);
@@ -186,7 +127,7 @@ TEST(ShippedList, DifferencesNameClaimsThatExist) {
 TEST(MakePage, AStatementStandsUnderThePaperThatItsSourceNamesElseUnderTheExperiments) {
   const CheckedClaim cited{"cited", "says", "First et al. 1998, section 2"};
   const CheckedClaim own{"own", "says", "derived"};
-  const std::vector<Outcome> outcomes = {
+  const std::vector<ExperimentOutcome> outcomes = {
       Finished("a", "second", {cited, own}, {Result("cited", Verdict::kPass, 2, 1)}),
       Finished("b", "first", {own}, {Result("own", Verdict::kVacuous, 2, 1)})};
   const Page page = MakePage(TwoPapers(), {"first", "second"}, outcomes, false, kProvenance);
@@ -206,7 +147,7 @@ TEST(MakePage, AClaimOfNoPaperIsListedOnlyIfItIsAboutAPoint) {
   const CheckedClaim elsewhere{"elsewhere", "says", "derived"};
   const CheckedClaim unjudged{"unjudged", "says", "derived"};
   const CheckedClaim cited{"cited", "says", "First et al., Lemma 1"};
-  const std::vector<Outcome> outcomes = {
+  const std::vector<ExperimentOutcome> outcomes = {
       Finished("a", "second", {elsewhere, unjudged, cited}, {}),
       Finished("b", "second", {unjudged}, {Result("unjudged", Verdict::kNotApplicable, 0, 0)})};
   const Page page = MakePage(TwoPapers(), {"first", "second"}, outcomes, false, kProvenance);
@@ -223,7 +164,7 @@ TEST(MakePage, OneFailureAmongManyPointsMakesTheStatementFailAndComesFirst) {
   for (int i = 0; i < 30; ++i) results.push_back(Result("bound", Verdict::kPass, 2, 1.9));
   results.push_back(Result("bound", Verdict::kFail, 2, 2.5));
   results.push_back(Result("bound", Verdict::kNotApplicable, 0, 0));
-  const std::vector<Outcome> outcomes = {Finished("a", "first", {claim}, results)};
+  const std::vector<ExperimentOutcome> outcomes = {Finished("a", "first", {claim}, results)};
   const Page page = MakePage(TwoPapers(), {"first", "second"}, outcomes, false, kProvenance);
   const Statement& statement = page.papers[0].statements[0];
   EXPECT_EQ(statement.verdict(), Verdict::kFail);
@@ -241,7 +182,7 @@ TEST(MakePage, OneFailureAmongManyPointsMakesTheStatementFailAndComesFirst) {
 TEST(MakePage, APaperThatIsNotChosenHasOnlyStatementsThatWereJudged) {
   const std::vector<CheckedClaim> claims = {{"judged", "says", "First et al., 1"},
                                             {"other", "says", "First et al., 2"}};
-  const std::vector<Outcome> outcomes = {
+  const std::vector<ExperimentOutcome> outcomes = {
       Finished("a", "second", claims, {Result("judged", Verdict::kPass, 2, 1)})};
   const Page page = MakePage(TwoPapers(), {"second"}, outcomes, false, kProvenance);
   ASSERT_EQ(page.papers.size(), 2u);
@@ -254,7 +195,7 @@ TEST(PageHtml, EscapesEverythingThatComesFromFiles) {
   const CheckedClaim claim{"id", evil, "First et al., " + evil};
   ClaimResult result = Result("id", Verdict::kVacuous, 2, 1);
   result.reason = evil;
-  std::vector<Outcome> outcomes = {
+  std::vector<ExperimentOutcome> outcomes = {
       Finished("a", "first", {claim}, {result, Result("id", Verdict::kPass, 2, 1)})};
   outcomes[0].title = outcomes[0].note = outcomes[0].configuration = evil;
   outcomes[0].settings = {evil};
@@ -270,11 +211,22 @@ TEST(PageHtml, EscapesEverythingThatComesFromFiles) {
 }
 
 TEST(PageHtml, AnExperimentThatHasNotRunIsSaid) {
-  std::vector<Outcome> outcomes = {Finished("a", "first", {{"id", "says", "First et al., 1"}}, {})};
+  std::vector<ExperimentOutcome> outcomes = {
+      Finished("a", "first", {{"id", "says", "First et al., 1"}}, {})};
   outcomes[0].finished = false;
   const Page page = MakePage(TwoPapers(), {"first"}, outcomes, false, kProvenance);
   EXPECT_THAT(page.papers[0].statements[0].reasons, ElementsAre("a: has not run yet"));
   EXPECT_THAT(Html(page), HasSubstr("0 of 1 experiments have run"));
+}
+
+TEST(PageHtml, NamesTheMachinesThatMeasuredAndNotTheOneThatMadeThePage) {
+  std::vector<ExperimentOutcome> outcomes;
+  for (const char* name : {"a", "b", "c"}) outcomes.push_back(Finished(name, "first", {}, {}));
+  outcomes[0].machine = outcomes[2].machine = "4 cores of X";
+  outcomes[1].machine = "8 cores of Y";
+  const std::string html = Html(MakePage(TwoPapers(), {"first"}, outcomes, false, kProvenance));
+  EXPECT_THAT(html, HasSubstr(" on 4 cores of X and 8 cores of Y, built by"));
+  EXPECT_THAT(html, Not(HasSubstr(kProvenance.machine)));
 }
 
 TEST(InlineSvg, KeepsThePictureMarksColoursAndSeparatesIds) {
@@ -334,6 +286,9 @@ TEST(Plan, NamesWhatIsWrongWithAListAndItsLine) {
 TEST(RunFolder, GoesOnOnlyWithWhatTheSameBflyMeasuredInTheSameWay) {
   const TemporaryFolder above;
   const std::string folder = above / "out";
+  // A kill left the first file that is written there, unfinished.
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(WriteFile(folder + "/reproduction.json.part", "{").ok());
   {
     auto first = RunFolder::Open(folder, "1 (a)", true);
     ASSERT_TRUE(first.ok()) << first.status();
@@ -356,6 +311,13 @@ TEST(RunFolder, GoesOnOnlyWithWhatTheSameBflyMeasuredInTheSameWay) {
   ASSERT_TRUE(WriteFile(folder + "/letter.txt", "dear").ok());
   EXPECT_THAT(refusal(folder, "1 (a)", true), HasSubstr("holds something else"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/letter.txt"));
+}
+
+TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(ShellWord("a/b-1_2.yaml=1..10,20"), "a/b-1_2.yaml=1..10,20");
+  EXPECT_EQ(ShellWord("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(ShellWord("~/x;y"), "'~/x;y'");
+  EXPECT_EQ(ShellWord(""), "''");
 }
 
 TEST(TimeLeft, GoesByTheListUntilTheMachineHasShownItsPace) {
