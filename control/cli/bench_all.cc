@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -190,7 +191,7 @@ std::vector<BenchFigure> ChosenFigures(const BenchAllOptions& options) {
   return chosen;
 }
 
-absl::Status BenchAll(const BenchAllOptions& options) {
+absl::Status BenchAll(const BenchAllOptions& options, bool json) {
   const absl::StatusOr<std::filesystem::path> folder = FolderOf(options);
   if (!folder.ok()) return folder.status();
   const std::vector<BenchFigure> figures = ChosenFigures(options);
@@ -204,7 +205,11 @@ absl::Status BenchAll(const BenchAllOptions& options) {
     }
   }
   const double limit = options.limit > 0 ? options.limit : options.quick ? 30 : 600;
-  printf("%zu figures into %s, each at most %g s\n", figures.size(), folder->c_str(), limit);
+  if (!json) {
+    printf("%zu figures into %s, each at most %g s\n", figures.size(), folder->c_str(), limit);
+  }
+  nlohmann::ordered_json told = {{"folder", folder->string()},
+                                 {"figures", nlohmann::ordered_json::array()}};
   const Interruptible interruptible;
   const FigureRuns runs(options.quick, limit);
   if (absl::Status status = runs.made(); !status.ok()) return status;
@@ -221,9 +226,15 @@ absl::Status BenchAll(const BenchAllOptions& options) {
                        " of ", figures.size(), " figures; pages with all of theirs are written"));
     }
     if (!outcome.ok()) return outcome.status();
-    printf("  bfly bench %s: %.1f s%s\n", absl::StrJoin(words, " ").c_str(), outcome->seconds,
-           outcome->failure.empty() ? "" : (", " + outcome->failure).c_str());
-    fflush(stdout);
+    if (!json) {
+      printf("  bfly bench %s: %.1f s%s\n", absl::StrJoin(words, " ").c_str(), outcome->seconds,
+             outcome->failure.empty() ? "" : (", " + outcome->failure).c_str());
+      fflush(stdout);
+    }
+    told["figures"].push_back({{"bench", absl::StrJoin(words, " ")},
+                               {"page", figure.page},
+                               {"seconds", outcome->seconds},
+                               {"failure", outcome->failure}});
     text->Add(figure, words, *outcome);
     if (!outcome->failure.empty()) failed.push_back(absl::StrJoin(words, " "));
     if (i + 1 < figures.size() && figures[i + 1].page == figure.page) continue;
@@ -235,6 +246,7 @@ absl::Status BenchAll(const BenchAllOptions& options) {
     if (absl::Status status = WriteFile(path, *whole); !status.ok()) return status;
     text.reset();
   }
+  if (json) printf("%s\n", told.dump(2).c_str());
   if (failed.empty()) return absl::OkStatus();
   return absl::UnknownError(
       absl::StrCat("these failed, or told no ratio, and the pages say why: bfly bench ",
@@ -286,8 +298,11 @@ void AddAllBenches(CLI::App& bench, Invocation& invocation) {
       ->transform(TimeInSeconds())
       ->check(NumberFrom(0.1, 86400.0))
       ->type_name("TIME");
-  verb->callback(
-      [&invocation, options] { invocation.action = [options] { return BenchAll(*options); }; });
+  verb->callback([&invocation, options] {
+    invocation.action = [json = invocation.common.json, options] {
+      return BenchAll(*options, json);
+    };
+  });
 }
 
 }  // namespace bfly::control

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <system_error>
 
@@ -20,6 +21,7 @@
 #include "control/protocols/circuit_set.h"
 #include "control/server/number_option.h"
 #include "dataplane/runtime/elapsed.h"
+#include "topologies/switch_settings.h"
 
 namespace bfly::control {
 namespace {
@@ -63,17 +65,40 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   options.churn.adversary = *std::move(adversary);
   options.churn.ports = network.ports();
   options.churn.straight_is_free = network.straight_is_free();
+  const Links links = LinksOf(*file);
   const auto chooser = MakeChooser(options.protocol.empty() ? "minimum" : options.protocol, network,
-                                   {.seed = options.churn.seed});
+                                   {.seed = options.churn.seed,
+                                    .faults = links.faults().empty() ? nullptr : &links.faults(),
+                                    .capacity = &links.capacity()});
   if (!chooser.ok()) return chooser.status();
+  std::optional<CandidatePaths> candidates;
+  if (options.protocol.empty() || options.protocol == "minimum") {
+    const auto settings = SwitchSettings::Make(network);
+    if (settings.ok()) candidates.emplace(*settings);
+  }
   CircuitSet circuits(network);
   const auto execute = [&](const ChurnStep& step) -> ChurnAnswer {
     if (!step.set_up) {
       const absl::Status released = circuits.Release(step.input).status();
       return released.ok() ? ChurnAnswer(ChurnPath()) : released;
     }
-    const auto path = circuits.SetUp(**chooser, step.input, step.output);
+    if (absl::Status free = circuits.CheckFree(step.input, step.output); !free.ok()) return free;
+    auto path = (*chooser)->Find(circuits.load(), step.input, step.output);
     if (!path.ok()) return path.status();
+    absl::Status status = links.CheckPath(*path, circuits.load(), links.faults());
+    if (!status.ok() && candidates.has_value()) {
+      // As PathPlanner::ChoosePath does.
+      const bool second = path->choice != PathChoice::kPPrime;
+      const CircuitPath other = {step.input, step.output,
+                                 candidates->tag(step.input, step.output, second),
+                                 second ? PathChoice::kPPrime : PathChoice::kP};
+      if (links.CheckPath(other, circuits.load(), links.faults()).ok()) {
+        path = other;
+        status = absl::OkStatus();
+      }
+    }
+    if (status.ok()) status = circuits.SetUp(*path);
+    if (!status.ok()) return status;
     const std::vector<int> ports = PortsOfTag(network, path->tag);
     return ChurnPath(WalkTag(network, step.input, path->tag), {ports.begin(), ports.end()});
   };

@@ -64,7 +64,7 @@ class Values {
   std::vector<std::string> found_;
 };
 
-void Circuits(Values& values) {
+void CircuitIds(Values& values) {
   const auto stub = v1::Circuits::NewStub(Connect(values.common()));
   v1::ListRequest request;
   request.set_page_size(kCircuitsOfPage);
@@ -156,7 +156,7 @@ void LabHosts(Values& values) {
 
 const std::map<std::string, std::function<void(Values&)>>& Kinds() {
   static const auto* const kinds = new std::map<std::string, std::function<void(Values&)>>{
-      {kCircuitValues, Circuits},   {kSourceValues, Sources}, {kLinkValues, FullestLinks},
+      {kCircuitValues, CircuitIds}, {kSourceValues, Sources}, {kLinkValues, FullestLinks},
       {kDownLinkValues, DownLinks}, {kPortValues, HostPorts}, {kHostValues, LabHosts}};
   return *kinds;
 }

@@ -57,19 +57,20 @@ absl::StatusOr<std::vector<Row>> UsersOf(const BatchOptions& options, uint32_t r
 
 // Routes one batch in which user u asks for object u.
 absl::StatusOr<DataServerResult> RouteBatch(const BatchOptions& options, const Network& network,
-                                            const std::vector<Row>& users) {
+                                            const std::vector<Row>& users,
+                                            const StandingReads& standing) {
   const uint32_t rows = network.rows();
   if (options.copies == 1) {
     const std::vector<Row> placed = PlaceInOneCopy(rows, rows, options.seed);
     std::vector<Row> disks;
     for (const Row user : users) disks.push_back(placed[user]);
-    return RouteDataServerSingleCopy(network, users, disks);
+    return RouteDataServerSingleCopy(network, users, disks, standing);
   }
   const std::vector<Copies> placed = PlaceInTwoCopies(rows, rows, options.seed);
   std::vector<DataServerRequest> requests;
   for (const Row user : users) requests.push_back({user, placed[user]});
-  if (options.protocol == "minimum") return RouteDataServerMinimum(network, requests);
-  return RouteDataServerCollision(network, requests, options.thresholds);
+  if (options.protocol == "minimum") return RouteDataServerMinimum(network, requests, standing);
+  return RouteDataServerCollision(network, requests, options.thresholds, standing);
 }
 
 absl::StatusOr<v1::ObjectBatchResponse> DryRunBatch(const BatchOptions& options) {
@@ -78,8 +79,14 @@ absl::StatusOr<v1::ObjectBatchResponse> DryRunBatch(const BatchOptions& options)
   const absl::StatusOr<std::vector<Row>> users = UsersOf(options, file->network.rows());
   if (!users.ok()) return users.status();
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<DataServerResult> result = RouteBatch(options, file->network, *users);
+  const Links links = LinksOf(*file);
+  const FaultSet& faults = links.faults();
+  const absl::StatusOr<DataServerResult> result =
+      RouteBatch(options, file->network, *users, {.faults = faults.empty() ? nullptr : &faults});
   if (!result.ok()) return result.status();
+  absl::Status fit =
+      links.CheckInTurn(result->route.paths, LinkLoad(file->network), faults, "users");
+  if (!fit.ok()) return fit;
   v1::ObjectBatchResponse out;
   out.set_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   out.set_copies(options.copies);

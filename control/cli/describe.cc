@@ -91,7 +91,8 @@ void AddDescribe(CLI::App& app, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   verb->add_flag("--links", options->links, "List every link");
-  verb->add_flag("--dot", options->dot, "Print a Graphviz drawing instead");
+  verb->add_flag("--dot", options->dot, "Print a Graphviz drawing instead")
+      ->excludes(verb->get_option("--json"));
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options]() -> absl::Status {
       const absl::StatusOr<NetworkFile> file = ReadNetwork(options->file);

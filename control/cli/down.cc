@@ -14,6 +14,24 @@
 #include "control/server/operator_id.h"
 
 namespace bfly::control {
+namespace {
+
+// Returns what `bfly down` cannot do while no controller runs, or OK if there is nothing to do.
+absl::Status WithoutController(const Fleet& fleet, const std::string& run_dir) {
+  if (const auto names = fleet.ForeignWithFabric(); !names.empty()) {
+    return absl::UnavailableError(absl::StrCat(
+        "no controller runs that could unload the fabric of ", absl::StrJoin(names, ", "), " in ",
+        run_dir, ", which `bfly up` did not start; start one (`bfly-controller --run-dir ", run_dir,
+        "`, or its unit), then run `bfly down` again"));
+  }
+  if (fleet.Running().empty()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "there is no closing account, because no controller runs; what each data plane counted is at "
+      "the end of its log in ",
+      run_dir, "; `bfly-controller --resume` takes the fabric for one that was not ended"));
+}
+
+}  // namespace
 
 absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse* account_out) {
   absl::Status status;
@@ -38,12 +56,7 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse*
   // A controller that was started by hand has no pid file but answers, and what it answers counts.
   // If there is neither a pid file nor an answer, no controller can unload the fabric.
   if (fleet.pid(kControllerName) == 0 && !answered) {
-    status = fleet.Running().empty()
-                 ? absl::OkStatus()
-                 : absl::UnavailableError(absl::StrCat(
-                       "there is no closing account, because no controller runs; what each data "
-                       "plane counted is at the end of its log in ",
-                       common.run_dir));
+    status = WithoutController(fleet, common.run_dir);
   }
   const Fleet::Stopped result = fleet.Stop(/*keep_logs=*/!status.ok());
   if (common.json && account_out != nullptr) {

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bfly/v1/agent.grpc.pb.h"
 #include "control/server/address.h"
 #include "control/server/controller_lock.h"
 #include "control/topology_file/to_fabric_config.h"
@@ -23,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kServeDeadline{60};
 // How long a process may take to end: a data plane empties its links and closes its devices first.
 constexpr std::chrono::seconds kStopPatience{15};
+// How long a data plane may take to say whether it holds a fabric.
+constexpr std::chrono::seconds kStatePatience{5};
 constexpr int kLogLines = 20;
 // How often a process that starts is looked at. gRPC connects only once its socket accepts: after
 // an attempt that failed it would wait for a second before the next.
@@ -36,6 +40,26 @@ std::vector<std::string> Fleet::Running() const {
   for (const std::string& name : DaemonNames(run_dir_))
     if (pid(name) != 0) running.push_back(name);
   return running;
+}
+
+std::vector<std::string> Fleet::ForeignWithFabric() const {
+  std::vector<std::string> names;
+  for (const std::string& name : DaemonSockets(run_dir_)) {
+    if (name == kControllerName || pid(name) != 0) continue;
+    const std::string socket = files(name).socket();
+    // Virtual machines may have sockets here too. Data planes have one for updates beside theirs.
+    const std::string updates = UpdateSocketPath("unix:" + socket);
+    if (!updates.empty() && !std::filesystem::exists(updates)) continue;
+    if (!SomebodyAnswers(socket)) continue;
+    const auto stub = v1::Agent::NewStub(
+        grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kStatePatience);
+    v1::AgentState state;
+    const grpc::Status answer = stub->GetState(&context, v1::AgentStateRequest(), &state);
+    if (!answer.ok() || state.loaded()) names.push_back(name);
+  }
+  return names;
 }
 
 bool Fleet::Answers(const std::string& name) const {

@@ -52,6 +52,9 @@ class Fleet {
   // Names of the processes that run now.
   std::vector<std::string> Running() const;
   pid_t pid(const std::string& name) const { return RunningDaemon(files(name)); }
+  // Names of the data planes that somebody else started, that serve in the run directory, and that
+  // hold a fabric or do not say whether they do.
+  std::vector<std::string> ForeignWithFabric() const;
   // Whether this process runs, or somebody else, such as a service manager, started one that serves
   // in its place.
   bool Answers(const std::string& name) const;

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -129,10 +130,15 @@ absl::Status RunExperiment(const std::string& file, const std::string& out,
                   NamedButNotJudged(report->claims, experiment.named_claims()), drawn, out);
 }
 
-absl::Status RunPlot(const std::string& folder) {
+absl::Status RunPlot(const std::string& folder, bool json) {
   const Interruptible interruptible;
   const absl::StatusOr<std::vector<std::string>> drawn = DrawFolder(folder, Interrupted);
   if (!drawn.ok()) return drawn.status();
+  if (json) {
+    const nlohmann::ordered_json told = {{"folder", folder}, {"drawn", *drawn}};
+    printf("%s\n", told.dump(2).c_str());
+    return absl::OkStatus();
+  }
   if (drawn->empty()) printf("%s holds nothing that could be drawn\n", folder.c_str());
   for (const std::string& name : *drawn) {
     printf("%s/%s: drawn as .svg and .png, and for a dark page as -dark.svg and -dark.png\n",
@@ -142,7 +148,7 @@ absl::Status RunPlot(const std::string& folder) {
 }
 
 absl::Status RunMeasure(const MeasureOptions& options, bool json) {
-  if (!options.plot.empty()) return RunPlot(options.plot);
+  if (!options.plot.empty()) return RunPlot(options.plot, json);
   const std::string file =
       options.rerun.empty() ? options.file : options.rerun + "/experiment.yaml";
   const std::string out =

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
+#include "control/intent/links.h"
 #include "topologies/link_capacity.h"
 #include "topologies/network.h"
 
@@ -21,5 +22,9 @@ struct NetworkFile {
 
 // Reads and checks the whole file. The status lists all errors, each with its line.
 absl::StatusOr<NetworkFile> ReadNetwork(const std::string& path);
+
+// The links of the file's network, with the faults and capacities that the file plans. `file` must
+// outlive them.
+Links LinksOf(const NetworkFile& file);
 
 }  // namespace bfly::control

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -21,10 +22,12 @@
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/intent/path_planner.h"
 #include "control/protocols/protocol.h"
 #include "control/server/number_option.h"
 #include "control/services/route_message.h"
 #include "control/topology_file/ranges.h"
+#include "dataplane/traffic/source_config.h"
 #include "topologies/random.h"
 
 namespace bfly::control {
@@ -88,11 +91,17 @@ absl::StatusOr<v1::RoutePermutationResponse> DryRun(const PermutationOptions& op
   const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
   if (!file.ok()) return file.status();
   const Network& network = file->network;
-  const absl::StatusOr<std::vector<Request>> requests = RequestsOf(options, network.rows());
+  absl::StatusOr<std::vector<Request>> requests = RequestsOf(options, network.rows());
   if (!requests.ok()) return requests.status();
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<RouteResult> result =
-      RoutePermutation(options.protocol, LinkLoad(network), *requests, options.protocol_options);
+  // What a controller does with a fabric of this file on which nothing stands.
+  const Links links = LinksOf(*file);
+  const Circuits circuits(network, links.faults(), /*last_id=*/0);
+  const Objects objects(network, circuits);
+  const PathPlanner planner(network, links, circuits, objects);
+  const absl::StatusOr<RouteResult> result = planner.Route({.protocol = options.protocol,
+                                                            .requests = *std::move(requests),
+                                                            .options = options.protocol_options});
   if (!result.ok()) return result.status();
   v1::RoutePermutationResponse out;
   out.set_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -266,7 +275,7 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
                        "Start sources that send this many packets a second over each circuit; "
                        "0: as fast as the workers allow")
           ->transform(RatePerSecond())
-          ->check(NumberFrom(0.0, 1e9))
+          ->check(NumberFrom(0.0, dataplane::kHighestRate))
           ->type_name("RATE");
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing")

@@ -16,6 +16,7 @@
 #include "control/cli/verb.h"
 #include "control/server/number_option.h"
 #include "control/trace_file/trace_file.h"
+#include "dataplane/traffic/source_config.h"
 #include "topologies/arrivals.h"
 #include "topologies/traffic_pattern.h"
 
@@ -221,7 +222,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->add_option("--rate", source->packets_per_second,
                    "Packets a second of each row, such as 20k; 0: as fast as the worker allows")
       ->transform(RatePerSecond())
-      ->check(NumberFrom(0.0, 1e9))
+      ->check(NumberFrom(0.0, dataplane::kHighestRate))
       ->capture_default_str()
       ->type_name("RATE");
   start->add_option("--bytes", source->bytes, "Length of a packet, 64 to 9018")

@@ -40,6 +40,16 @@ absl::Status Links::CheckPath(const CircuitPath& path, const LinkLoad& load,
   return CheckRoom(path, load);
 }
 
+absl::Status Links::CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
+                                const FaultSet& faults, absl::string_view field) const {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const absl::Status status = CheckPath(paths[i], load, faults);
+    if (!status.ok()) return WithPrefix(status, absl::StrCat(field, "[", i, "]"));
+    load.Add(paths[i].input, paths[i].tag);
+  }
+  return absl::OkStatus();
+}
+
 Forbidden::Forbidden(const Links& links, const std::vector<LinkId>& avoid)
     : faults_(links.faults()) {
   if (avoid.empty()) return;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "control/protocols/link_load.h"
 #include "control/protocols/protocol.h"
 #include "topologies/fault_set.h"
@@ -35,6 +36,9 @@ class Links {
   // Checks the same, and UNAVAILABLE names the first link of the path that `faults` block.
   absl::Status CheckPath(const CircuitPath& path, const LinkLoad& load,
                          const FaultSet& faults) const;
+  // Checks each path beside `load` and the paths before it. Errors name "field[i].link".
+  absl::Status CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
+                           const FaultSet& faults, absl::string_view field) const;
 
  private:
   const Network& network_;

@@ -157,7 +157,7 @@ absl::StatusOr<RouteResult> PathPlanner::Route(const PermutationOrder& order,
   const FaultSet& faults = forbidden.faults();
   absl::StatusOr<RouteResult> routed = ChoosePaths(order, faults, interrupt);
   if (!routed.ok()) return routed;
-  absl::Status status = CheckInTurn(routed->paths, LoadBeside(order), faults, "paths");
+  absl::Status status = links_.CheckInTurn(routed->paths, LoadBeside(order), faults, "paths");
   if (!status.ok()) return status;
   return routed;
 }
@@ -169,16 +169,6 @@ LinkLoad PathPlanner::LoadBeside(const PermutationOrder& order) const {
     load.Remove(circuit.path.input, circuit.path.tag);
   }
   return load;
-}
-
-absl::Status PathPlanner::CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
-                                      const FaultSet& faults, absl::string_view field) const {
-  for (size_t i = 0; i < paths.size(); ++i) {
-    absl::Status status = links_.CheckPath(paths[i], load, faults);
-    if (!status.ok()) return WithPrefix(status, At(field, i));
-    load.Add(paths[i].input, paths[i].tag);
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<RouteResult> PathPlanner::ChoosePaths(const PermutationOrder& order,
@@ -218,7 +208,7 @@ absl::StatusOr<DataServerResult> PathPlanner::Route(const ReadBatchOrder& order)
   const FaultSet& faults = forbidden.faults();
   absl::StatusOr<DataServerResult> routed = ChooseReads(order, faults);
   if (!routed.ok()) return routed;
-  absl::Status status = CheckInTurn(routed->route.paths, circuits_.load(), faults, "users");
+  absl::Status status = links_.CheckInTurn(routed->route.paths, circuits_.load(), faults, "users");
   if (!status.ok()) return status;
   return routed;
 }

@@ -59,10 +59,6 @@ class PathPlanner {
                                        const FaultSet& faults, Row input, Row output) const;
   // What stands while the order is executed: all circuits but those that it replaces.
   LinkLoad LoadBeside(const PermutationOrder& order) const;
-  // Whether each path is whole and has room beside `load` and the paths before it. Errors name
-  // "field[i].link".
-  absl::Status CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
-                           const FaultSet& faults, absl::string_view field) const;
   bool IsFit(const CircuitPath& path, const FaultSet& faults) const;
 
   const Network& network_;

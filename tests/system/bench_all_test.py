@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`bfly bench all`: pages keep what people wrote, and get the figures between two markers."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -29,6 +30,8 @@ class BenchAll(CommandLineTest):
             self.assertEqual(figures.count("`bfly bench circuits "), 2)
             for fact in ("| processor |", "| kernel |", "| load before |", "ratio "):
                 self.assertIn(fact, figures)
+        told = json.loads(self.all("--only", "virtual", "--json").stdout)
+        self.assertEqual({figure["page"] for figure in told["figures"]}, {"virtual-clock.md"})
         new = (self.directory / "virtual-clock.md").read_text()
         self.assertTrue(new.startswith("# ") and new.endswith(END) and new.count(BEGIN) == 1, new)
         self.assertEqual(sorted(path.name for path in self.directory.glob("*.md*")), ["circuits.md", "virtual-clock.md"])

@@ -113,6 +113,19 @@ class Faults(CommandLineTest):
         watch.send_signal(signal.SIGINT)
         self.assertEqual(watch.wait(timeout=10), 0)
 
+    def test_a_dry_run_on_a_file_refuses_what_a_fabric_of_the_file_refuses(self):
+        for part, protocol, why in (("faults: {links: [{stages: \"0\", rows: \"0\"}]}", "greedy", "paths[0]"),
+                                     ("circuits: {capacity: 1}", "collision", "its capacity is 1")):
+            with self.subTest(part=part):
+                file = self.write("planned.yaml", butterfly(16) + part + "\n" if protocol == "greedy" else BB16 + part + "\n")
+                words = ("circuit", "permutation", "--protocol", protocol, "--permutation", "bitrev")
+                self.bfly("up", file)
+                live = self.refused(*words)
+                self.bfly("down")
+                self.assertIn(why, live)
+                # The controller's errors have a line for each field behind the message.
+                self.assertIn(self.refused(*words, "--dry-run", "--network", file).strip(), live)
+
     def test_a_circuit_is_whole_again_when_its_link_is_back(self):
         self.up("keep")
         circuit = self.json("circuit", "setup", 0, 7)

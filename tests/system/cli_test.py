@@ -13,7 +13,7 @@ import time
 import unittest
 
 from command_line import BFLY, LCORES, BB16, balances, alive, CommandLineTest
-from lab import PATIENCE, wait_until
+from lab import BUILD, PATIENCE, wait_until
 
 
 # Opens Fabric.Arbitrate with election id 77, in its wire format, and holds it until its standard input ends.
@@ -246,7 +246,8 @@ class CommandLine(CommandLineTest):
             self.assertIn("bfly up FILE", refused.stderr)
 
     def test_wrong_usage_has_an_exit_code_of_its_own(self):
-        for words in (("nonsense",), ("describe",), ("circuit", "setup", "1"), ("counters", "--top", "none")):
+        for words in (("nonsense",), ("describe",), ("circuit", "setup", "1"), ("counters", "--top", "none"),
+                      ("describe", self.file, "--dot", "--json")):
             self.assertEqual(self.bfly(*words, check=False).returncode, 2, words)
 
     def test_a_plan_that_is_off_its_measurements_fails(self):
@@ -285,6 +286,24 @@ measured: [{stages: 6, mpps: 25}, {stages: 6, mpps: 10, fitted: true}]
         for path, content in files.items():
             path.write_bytes(content)
         self.bfly("down")
+
+    def test_down_names_a_data_plane_of_somebody_else_that_it_cannot_unload(self):
+        daemons = [subprocess.Popen([BUILD / program, *words, "--run-dir", self.run_dir], stderr=subprocess.DEVNULL)
+                   for program, *words in (("bfly-dataplane", "--name", "dp0"), ("bfly-controller",))]
+        for daemon in daemons:
+            self.addCleanup(daemon.wait)
+            self.addCleanup(daemon.kill)
+        for name in ("dp0", "controller"):
+            wait_until((self.run_dir / f"{name}.sock").exists, f"{name} serves")
+        self.bfly("up", self.file)
+        daemons[1].kill()
+        daemons[1].wait()
+        refused = self.bfly("down", check=False)
+        self.assertEqual(refused.returncode, 1, refused.stdout)
+        self.assertIn("no controller runs that could unload the fabric of dp0", refused.stderr)
+        daemons[0].kill()
+        daemons[0].wait()
+        self.assertIn("nothing runs in", self.bfly("down").stdout)
 
     def test_the_operator_acts_in_the_name_of_a_controller_that_holds_the_role(self):
         self.bfly("up", self.file)

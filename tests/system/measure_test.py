@@ -116,7 +116,8 @@ class MeasureTest(unittest.TestCase):
         # Again where nothing is missing, and by the script alone: the same picture.
         first, results = (moved / "delay.svg").read_text(), self.results(moved)
         (moved / "delay.svg").unlink()
-        self.measure("--plot", moved)
+        told = json.loads(self.measure("--plot", moved, "--json").stdout)
+        self.assertEqual(told, {"folder": str(moved), "drawn": ["delay.gp"]})
         self.assertEqual((moved / "delay.svg").read_text(), first)
         (moved / "delay.svg").unlink()
         subprocess.run(["gnuplot", "delay.gp"], cwd=moved, check=True, timeout=lab.PATIENCE, capture_output=True)

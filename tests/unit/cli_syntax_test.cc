@@ -174,6 +174,19 @@ TEST(Parser, EveryHelpHasTheExitCodesAndEveryVerbButTwoTakesJson) {
   }
 }
 
+TEST(Parser, SourcesTakeEveryRateOfTheApi) {
+  Invocation invocation;
+  const auto app = BuildParser(invocation);
+  for (const auto& [path, verb] : Leaves(*app, "bfly")) {
+    CLI::Option* option = nullptr;
+    if (path == "bfly traffic start") option = verb->get_option("--rate");
+    if (path == "bfly circuit permutation") option = verb->get_option("--traffic");
+    if (option == nullptr) continue;
+    EXPECT_TRUE(Takes(option, "1e12")) << path;
+    EXPECT_FALSE(Takes(option, "1e13")) << path;
+  }
+}
+
 TEST(Parser, NoWholeNumberIsTakenForAnother) {
   Invocation invocation;
   const auto app = BuildParser(invocation);
