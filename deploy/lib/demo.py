@@ -30,16 +30,24 @@ class Failed(Exception):
 
 
 class Interrupts:
-    """Ends the demo at a signal, but not while it starts a process: nobody would know of that one."""
+    """Ends the demo at the first signal, but not while the demo starts a process: nobody would know of that process.
+    Later signals change nothing: the demo is ending, and each of its steps is bounded."""
 
     def __init__(self):
         self.held = False
         self.waiting = None
+        self.ended = False
 
     def on_signal(self, number, _frame):
-        if not self.held:
+        if self.held:
+            self.waiting = number
+        else:
+            self.end(number)
+
+    def end(self, number):
+        if not self.ended:
+            self.ended = True
             raise KeyboardInterrupt(number)
-        self.waiting = number
 
     def __enter__(self):
         self.held = True
@@ -48,10 +56,18 @@ class Interrupts:
         self.held = False
         number, self.waiting = self.waiting, None
         if number is not None:
-            raise KeyboardInterrupt(number)
+            self.end(number)
 
 
 INTERRUPTS = Interrupts()
+
+
+def tell(text, stream):
+    """Prints, also if nobody reads the stream any more: the text is lost then, with what waits in the stream."""
+    try:
+        print(text, file=stream, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Demo:
@@ -80,15 +96,18 @@ class Demo:
             with INTERRUPTS:
                 process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                            stderr=subprocess.PIPE, text=True, start_new_session=True)
+                self.processes.append(process)
             out, err = process.communicate(timeout=DEADLINE)
         except BaseException:
             if process is None:
                 raise
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=DEADLINE)
-            process.kill()
+            with INTERRUPTS:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=DEADLINE)
+                process.kill()
             raise
+        self.processes.remove(process)
         if check and process.returncode:
             raise Failed(f"{' '.join(words)} (exit {process.returncode}): {(out + err).strip()}")
         return out
@@ -244,8 +263,6 @@ class Demo:
     # -- the end -----------------------------------------------------------------------------------
 
     def clean_up(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
         for process in self.processes:
             if process.poll() is None:
                 process.terminate()
@@ -260,14 +277,14 @@ class Demo:
         if self.up and (self.run_dir / "lab.journal").exists():
             try:
                 self.bfly("lab", "down")
-            except (Failed, subprocess.TimeoutExpired) as error:
+            except (Failed, OSError, subprocess.TimeoutExpired) as error:
                 left.append(str(error))
         if left and self.run_dir.exists():
             left.append(f"logs are in {self.run_dir}")
         else:
             shutil.rmtree(self.directory, ignore_errors=True)
         for line in left:
-            print(f"deploy/demo: could not clean up: {line}", file=sys.stderr)
+            tell(f"deploy/demo: could not clean up: {line}", sys.stderr)
         return not left
 
     def main(self):
@@ -282,27 +299,37 @@ class Demo:
 def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, INTERRUPTS.on_signal)
+    # The demo begins anew, in a directory of its own and not in that of the caller's fabric.
+    os.environ.pop("BFLY_STATE_DIR", None)
     started = time.monotonic()
-    code = 0
+    code, why = 0, ""
     demo = Demo(int(sys.argv[1]))
     try:
         demo.main()
     except KeyboardInterrupt:
-        print("\ndeploy/demo: interrupted, cleaning up", file=sys.stderr)
-        code = 130
-    except (Failed, subprocess.TimeoutExpired, KeyError, ValueError) as error:
-        print(f"\ndeploy/demo: {error}", file=sys.stderr)
-        code = 1
-    if not demo.clean_up():
-        code = code or 1
+        code, why = 130, "interrupted, cleaning up"
+    except (Failed, OSError, subprocess.TimeoutExpired) as error:
+        INTERRUPTS.ended = True
+        code, why = 1, str(error)
+    except Exception as error:  # whatever is wrong, the lab goes
+        INTERRUPTS.ended = True
+        code, why = 1, repr(error)
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        tell("", sys.stdout)
+        if why:
+            tell(f"deploy/demo: {why}", sys.stderr)
+        clean = demo.clean_up()
+    code = code or int(not clean)
     if demo.wrong:
-        print(f"\nbfly demo: {len(demo.wrong)} thing(s) were not as they should be:")
+        tell(f"bfly demo: {len(demo.wrong)} thing(s) were not as they should be:", sys.stdout)
         for what in demo.wrong:
-            print(f"  {what}")
+            tell(f"  {what}", sys.stdout)
         code = code or 1
     elif code == 0:
-        print(f"\nbfly demo: everything was as it should be; {time.monotonic() - started:.0f} s, "
-              "all that was made is gone")
+        tell(f"bfly demo: everything was as it should be; {time.monotonic() - started:.0f} s, all that was made is gone",
+             sys.stdout)
     sys.exit(code)
 
 

@@ -75,6 +75,21 @@ def left(log, wanted, told):
             print(test["name"])
 
 
+def skipped_by_unittest(test, log):
+    """Prints which tests of a Python program were skipped, and returns how many. Their program passes all the same."""
+    said = test.get("stderr") or ""
+    # "test_name (module.Class.test_name) ... skipped 'why'". What the test itself wrote stands before "skipped".
+    inside = re.findall(r"^(?:\s*(\S.*) \.\.\. )?skipped ('.*'|\".*\")$", said, re.M)
+    for described, why in inside:
+        print(f"SKIPPED {test['name']}: {described or 'a test'}: {why[1:-1]}  ({log})")
+    # Without verbosity=2 unittest says only how many there were.
+    total = sum(int(count) for count in re.findall(r"^(?:OK|FAILED) \(.*\bskipped=(\d+)", said, re.M))
+    unnamed = max(0, total - len(inside))
+    if unnamed:
+        print(f"SKIPPED {test['name']}: {unnamed} of its tests  ({log})")
+    return len(inside) + unnamed
+
+
 def notices(test, log):
     """Prints what a test says of itself, and returns how many tests inside it were skipped."""
     skipped = 0
@@ -86,7 +101,7 @@ def notices(test, log):
         if inside:
             skipped += 1
             print(f"SKIPPED {test['name']}: {inside[1]}  ({log} says why)")
-    return skipped
+    return skipped + skipped_by_unittest(test, log)
 
 
 def again_log(log):

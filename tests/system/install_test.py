@@ -3,11 +3,13 @@
 import pathlib
 import re
 import shutil
+import signal
 import tempfile
 import unittest
 
-from lab import BUILD, ROOT, require_root
+from lab import BUILD, PATIENCE, ROOT, require_root, wait_until
 from packages_test import run
+from terminal import Terminal
 
 # In place of systemd: three units run, of which the last is another installation's.
 SYSTEMCTL_OF_INSTALL = """#!/bin/sh
@@ -91,14 +93,35 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_removing_it_stops_and_disables_the_units_of_the_prefix_alone(self):
-        self.install()
+        calls = self.directory / "calls"
+        self.assertNotIn("try-restart", self.install())
+        self.assertEqual(calls.read_text(), "daemon-reload\n")
         self.runs("bfly-controller", "bfly-dataplane@dp0", folder=self.units)
+        self.assertIn("  sudo systemctl try-restart bfly-controller.service bfly-dataplane@dp0.service\n", self.install())
+        calls.unlink()
         self.install("--uninstall")
-        self.assertEqual((self.directory / "calls").read_text().splitlines(),
+        self.assertEqual(calls.read_text().splitlines(),
                          ["stop bfly-controller.service", "stop bfly-dataplane@dp0.service", "daemon-reload"])
         wants = self.directory / "etc/system/multi-user.target.wants"
         self.assertEqual([path.name for path in wants.iterdir()], ["bfly-dataplane@dp9.service"])
         self.assertEqual(self.left(), [])
+
+    def test_an_interrupt_ends_it_once_apt_has_ended_in_order(self):
+        (self.directory / "tree/deploy/packages.txt").write_text("bfly-package-that-nobody-has\n")
+        apt_get = self.directory / "bin/apt-get"
+        apt_get.write_text(f'#!/bin/sh\necho begun >>{self.directory}/apt\nuntil [ -e {self.directory}/go ]; do sleep 0.05; done\n'
+                           f'echo ended >>{self.directory}/apt\n')
+        apt_get.chmod(0o755)
+        terminal = Terminal([self.directory / "tree/deploy/install", "--packages"],
+                            PATH=f"{self.directory}/bin:/usr/sbin:/usr/bin:/sbin:/bin", BFLY_APT_TIMEOUT=str(int(PATIENCE)))
+        self.addCleanup(terminal.close)
+        wait_until((self.directory / "apt").exists, "apt-get runs")
+        terminal.press("\x03")
+        terminal.until_text("^C")  # the terminal has sent the signal
+        (self.directory / "go").touch()
+        self.assertEqual(terminal.wait(), -signal.SIGINT)
+        self.assertEqual((self.directory / "apt").read_text(), "begun\nended\n")
+        self.assertIn("deploy/install: interrupted", "\n".join(terminal.text()))
 
 
 if __name__ == "__main__":

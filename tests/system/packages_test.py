@@ -17,8 +17,14 @@ PROGRAMS = ("bfly", *DAEMONS)
 # What maintainer scripts may use: Debian has these packages everywhere, and these are their libraries.
 ESSENTIAL = ("coreutils", "dash", "findutils", "init-system-helpers", "perl-base", "libacl1", "libattr1", "libc6", "libcrypt1", "libgmp10",
              "libpcre2-8-0", "libselinux1")
-# In place of systemd: notes how it was called, and whether the units were there.
+# In place of systemd: three units run, of which the last is another installation's. It notes what it was told to do, and
+# whether the units of the package were there.
 SYSTEMCTL = """#!/bin/sh
+case "$1 $5" in
+  "list-units "*) for unit in bfly-controller bfly-dataplane@dp0 bfly-dataplane@dp9; do echo "$unit.service loaded active running"; done; exit ;;
+  "show bfly-dataplane@dp9.service") echo /usr/local/lib/systemd/system/bfly-dataplane@.service; exit ;;
+  "show "*) echo /lib/systemd/system/of-the-package.service; exit ;;
+esac
 units=no
 [ ! -e /usr/lib/systemd/system/bfly-controller.service ] || units=yes
 echo "$* units=$units" >>/calls
@@ -27,9 +33,9 @@ case "$*" in *is-active*) [ -e /units-run ] ;; esac
 ASKS_WHETHER_UNITS_RUN = "--quiet is-active bfly-controller.service bfly-dataplane@*.service units=yes"
 
 
-def run(*words, env=None):
+def run(*words, env=None, cwd=None):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          timeout=4 * PATIENCE, check=False, env=env)
+                          timeout=4 * PATIENCE, check=False, env=env, cwd=cwd)
     if done.returncode:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -72,7 +78,9 @@ class PackagesTest(unittest.TestCase):
         (cls.directory / "out").mkdir()
         cls.foreign = cls.directory / "out/other_1.0_all.deb"
         cls.foreign.write_text("of somebody else")
-        run(ROOT / "deploy/package", "--out", cls.directory / "out", env={**os.environ, "BFLY_BUILD": str(BUILD.resolve())})
+        # Relative paths mean the directory of the caller.
+        run(ROOT / "deploy/package", "--out", "out", cwd=cls.directory,
+            env={**os.environ, "BFLY_BUILD": os.path.relpath(BUILD.resolve(), cls.directory)})
         cls.packages = {path.name.split("_")[0]: path for path in (cls.directory / "out").glob("*.deb") if path != cls.foreign}
         # dpkg itself unpacks them into an empty root: no file of one package is a file of another.
         cls.root = cls.directory / "root"
@@ -137,7 +145,8 @@ class PackagesTest(unittest.TestCase):
         run("systemctl", f"--root={root}", "enable", "bfly-controller", "bfly-dataplane@dp0", "bfly-dataplane@dp1")
         wants = root / "etc/systemd/system/multi-user.target.wants"
         (wants / "other.service").symlink_to("/usr/lib/systemd/system/other.service")
-        self.assertEqual(len(list(wants.iterdir())), 4)
+        (wants / "bfly-dataplane@dp9.service").symlink_to("/usr/local/lib/systemd/system/bfly-dataplane@.service")
+        self.assertEqual(len(list(wants.iterdir())), 5)
         for name in ("var/lib/bfly/intent.db", "run/bfly/controller.sock", "etc/default/bfly"):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).touch()
@@ -157,7 +166,7 @@ class PackagesTest(unittest.TestCase):
         root = self.machine(systemd_runs=True)
         self.assertEqual(self.dpkg(root, "--install", self.packages["bfly"]), ["--system daemon-reload units=yes", ASKS_WHETHER_UNITS_RUN])
         self.assertEqual(self.enabled(root), ["bfly-controller.service", "bfly-dataplane@dp0.service", "bfly-dataplane@dp1.service",
-                                              "other.service"])
+                                              "bfly-dataplane@dp9.service", "other.service"])
         fresh = base_system(self.directory / "fresh")
         (fresh / "run/systemd/system").mkdir(parents=True)
         self.assertEqual(self.dpkg(fresh, "--install", self.packages["bfly"]), ["--system daemon-reload units=yes"])
@@ -175,20 +184,21 @@ class PackagesTest(unittest.TestCase):
         install, load = (next(i for i, line in enumerate(commands) if line.startswith(word)) for word in ("sudo apt install", "bfly up"))
         self.assertIn(restart, commands[install:load])
 
-    def test_removing_stops_and_disables_every_unit_and_purging_forgets_what_they_kept(self):
+    def test_removing_stops_and_disables_every_unit_of_its_own_and_purging_forgets_what_they_kept(self):
         root = self.machine(systemd_runs=True)
         self.assertEqual(self.dpkg(root, "--remove", "bfly"),
-                         ["stop bfly-controller.service bfly-dataplane@*.service units=yes", "--system daemon-reload units=no"])
-        self.assertEqual(self.enabled(root), ["other.service"])
+                         ["stop bfly-controller.service units=yes", "stop bfly-dataplane@dp0.service units=yes",
+                          "--system daemon-reload units=no"])
+        self.assertEqual(self.enabled(root), ["bfly-dataplane@dp9.service", "other.service"])
         self.assertTrue((root / "var/lib/bfly/intent.db").exists())
         self.assertEqual(self.dpkg(root, "--purge", "bfly"), [])
-        left = {str(path.relative_to(root)) for path in root.rglob("*bfly*")}
-        self.assertEqual(left, {"etc/default/bfly"})  # of the administrator
+        left = {path.relative_to(root).parts[0] + "/" + path.name for path in root.rglob("*bfly*")}
+        self.assertEqual(left, {"etc/bfly", "etc/bfly-dataplane@dp9.service"})  # of the administrator
 
     def test_removing_disables_the_units_where_systemd_does_not_run(self):
         root = self.machine(systemd_runs=False)
         self.assertEqual(self.dpkg(root, "--purge", "bfly"), [])
-        self.assertEqual(self.enabled(root), ["other.service"])
+        self.assertEqual(self.enabled(root), ["bfly-dataplane@dp9.service", "other.service"])
 
     def test_purging_leaves_the_run_directory_of_a_fabric_that_no_unit_runs(self):
         root = self.machine(systemd_runs=True)
