@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -138,24 +139,31 @@ TEST_F(AuditTest, ADiskThatIsFullLeavesWholeLinesAndTheirNumber) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, SIG_IGN);
   const size_t line = AuditLine(Entry(1)).size() + 1;
+  std::latch tried(1), room(1);
   {
     const auto log = AuditLog::Open(path_);
     ASSERT_TRUE(log.ok());
-    const auto written = [&](size_t lines) {
-      for (int look = 0; look < 1000 && std::filesystem::file_size(path_) < lines * line; ++look) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
-    };
     (*log)->Write(Entry(1));
-    written(1);
+    for (int look = 0; look < 1000 && std::filesystem::file_size(path_) < line; ++look) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
     // Room for one line more and a part of the next.
     const rlimit limit{.rlim_cur = 2 * line + 20, .rlim_max = before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
     for (int number = 2; number <= 4; ++number) (*log)->Write(Entry(number));
-    written(2);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-    (*log)->Write(Entry(5));
+    // The log's thread makes the text of line 5 after it tried to write line 4, and waits in it
+    // until there is room.
+    AuditEntry last = Entry(5);
+    last.request = [&] {
+      tried.count_down();
+      room.wait();
+      return std::string();
+    };
+    (*log)->Write(std::move(last));
+    tried.wait();
+    const int set = setrlimit(RLIMIT_FSIZE, &before);
+    room.count_down();
+    ASSERT_EQ(set, 0);
   }
   signal(SIGXFSZ, SIG_DFL);
   const std::vector<nlohmann::json> lines = Lines(path_);

@@ -204,6 +204,7 @@ def replace_fabric(subject, dice):
 
 def down_and_resume(subject, _dice):
     subject.net.bfly("down", check=False)
+    subject.check_logs()
     subject.net.bfly("up", subject.net.file, "--resume")
     subject.counts_again()
     subject.trunk_is_unknown = False

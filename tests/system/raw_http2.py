@@ -8,6 +8,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RESET, SETTINGS, PING, GO_AWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 MOST_QUEUED = 1 << 20
+FIRST_WINDOW = 65535  # bytes that a client may send before the server gives it more
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -41,7 +42,7 @@ class Connection:
         self.whole = kept_back == 0
         self.out = bytearray(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, answer_window)))
         self.input = b""
-        self.window = self.first_window = 65535
+        self.window = self.first_window = FIRST_WINDOW
         self.most = 16384
         self.windows = {1 + 2 * i: 0 for i in range(calls)}
         self.sent = dict.fromkeys(self.windows, 0)
@@ -52,6 +53,7 @@ class Connection:
             self.bodies[stream] = memoryview(body)[: len(body) - kept_back]
             self.out += frame(HEADERS, END_HEADERS, stream, headers(method, timeout))
         self.closed = False
+        self.written = 0  # bytes
 
     def close(self):
         self.socket.close()
@@ -127,4 +129,5 @@ class Connection:
     def _write(self):
         count = self.socket.send(self.out)
         del self.out[:count]
+        self.written += count
         return count > 0
