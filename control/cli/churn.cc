@@ -18,6 +18,7 @@
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/intent/path_planner.h"
 #include "control/protocols/circuit_set.h"
 #include "control/server/number_option.h"
 #include "dataplane/runtime/elapsed.h"
@@ -87,11 +88,7 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
     if (!path.ok()) return path.status();
     absl::Status status = links.CheckPath(*path, circuits.load(), links.faults());
     if (!status.ok() && candidates.has_value()) {
-      // As PathPlanner::ChoosePath does.
-      const bool second = path->choice != PathChoice::kPPrime;
-      const CircuitPath other = {step.input, step.output,
-                                 candidates->tag(step.input, step.output, second),
-                                 second ? PathChoice::kPPrime : PathChoice::kP};
+      const CircuitPath other = OtherPath(*candidates, *path);
       if (links.CheckPath(other, circuits.load(), links.faults()).ok()) {
         path = other;
         status = absl::OkStatus();

@@ -58,6 +58,12 @@ void AddMisuse(absl::string_view field, size_t i, Row row, Row rows,
 
 }  // namespace
 
+CircuitPath OtherPath(const CandidatePaths& candidates, const CircuitPath& path) {
+  const bool second = path.choice != PathChoice::kPPrime;
+  return {path.input, path.output, candidates.tag(path.input, path.output, second),
+          second ? PathChoice::kPPrime : PathChoice::kP};
+}
+
 PathPlanner::PathPlanner(const Network& network, const Links& links, const Circuits& circuits,
                          const Objects& objects)
     : network_(network),
@@ -91,10 +97,7 @@ absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
   const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
   if (!candidates_.has_value() || IsFit(chosen, faults)) return chosen;
   // If the protocol's path is blocked or broken and the other path is not, take the other path.
-  const bool second = chosen.choice != PathChoice::kPPrime;
-  const CircuitPath other = {order.input, order.output,
-                             candidates_->tag(order.input, order.output, second),
-                             second ? PathChoice::kPPrime : PathChoice::kP};
+  const CircuitPath other = OtherPath(*candidates_, chosen);
   return IsFit(other, faults) ? other : chosen;
 }
 

@@ -21,6 +21,9 @@
 
 namespace bfly::control {
 
+// Returns the other of the two paths that a request has: p for p', and p' for every other path.
+CircuitPath OtherPath(const CandidatePaths& candidates, const CircuitPath& path);
+
 class PathPlanner {
  public:
   // All three must outlive the object.

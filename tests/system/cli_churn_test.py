@@ -112,6 +112,19 @@ placement: [{{stages: 0-4, lcore: {LCORES[0]}}}]
             self.assertEqual(live[field], dry[field], field)
         self.assertEqual(self.json("circuit", "list")["total"], 0)
 
+    def test_a_dry_run_blocks_what_a_fabric_of_the_file_blocks(self):
+        # A link carries one circuit.
+        file = self.write("tight", BB256.replace("256", "32").replace("0-15", "0-9") + "circuits: {capacity: 1}\n")
+        self.bfly("up", file)
+        churn = ("circuit", "churn", "--rate", 2000, "--holding", 0.01, "--duration", 1)
+        live = self.json(*churn)
+        dry = self.json(*churn, "--dry-run", "--network", file)
+        self.assertGreater(live["blocked"], 100)
+        self.assertEqual(live["congestion_max"], 1)
+        self.assertEqual(dry["congestion_max"], 1)
+        # Which of two requests of the same moment comes first differs, and with it who is blocked.
+        self.assertAlmostEqual(live["blocking_ratio"], dry["blocking_ratio"], delta=0.03)
+
     def test_a_long_churn_is_followed_line_by_line(self):
         self.bfly("up", self.file)
         text = self.bfly("circuit", "churn", "--rate", 200, "--holding", 0.01, "--duration", 2.5, "--interval", 0.1,
