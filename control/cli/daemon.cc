@@ -61,16 +61,6 @@ struct ChildError {
 
 absl::Status Failed(const std::string& what, int error) { return absl::ErrnoToStatus(error, what); }
 
-// Returns the names of the files NAME`extension` in the directory, sorted.
-std::vector<std::string> NamesBefore(const char* extension, const std::string& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
-    if (entry.path().extension() == extension) names.push_back(entry.path().stem());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 }  // namespace
 
 absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& start) {
@@ -165,11 +155,12 @@ DaemonEnd StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patienc
 }
 
 std::vector<std::string> DaemonNames(const std::string& run_dir) {
-  return NamesBefore(".pid", run_dir);
-}
-
-std::vector<std::string> DaemonSockets(const std::string& run_dir) {
-  return NamesBefore(".sock", run_dir);
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(run_dir, error))
+    if (entry.path().extension() == ".pid") names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::string LogTail(const DaemonFiles& files, int lines) {

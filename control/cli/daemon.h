@@ -48,8 +48,6 @@ DaemonEnd StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patienc
 
 // Returns the name of every pid file in the run directory.
 std::vector<std::string> DaemonNames(const std::string& run_dir);
-// Returns the name of every socket NAME.sock in the run directory. Nobody may serve there any more.
-std::vector<std::string> DaemonSockets(const std::string& run_dir);
 
 // The last `lines` lines of a log, indented.
 std::string LogTail(const DaemonFiles& files, int lines);

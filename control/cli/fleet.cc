@@ -44,15 +44,12 @@ std::vector<std::string> Fleet::Running() const {
 
 std::vector<std::string> Fleet::ForeignWithFabric() const {
   std::vector<std::string> names;
-  for (const std::string& name : DaemonSockets(run_dir_)) {
-    if (name == kControllerName || pid(name) != 0) continue;
-    const std::string socket = files(name).socket();
-    // Virtual machines may have sockets here too. Data planes have one for updates beside theirs.
-    const std::string updates = UpdateSocketPath("unix:" + socket);
-    if (!updates.empty() && !std::filesystem::exists(updates)) continue;
-    if (!SomebodyAnswers(socket)) continue;
-    const auto stub = v1::Agent::NewStub(
-        grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
+  for (const std::string& address : AgentAddresses(run_dir_)) {
+    const std::string socket = SocketPath(address);
+    const std::string name = std::filesystem::path(socket).stem();
+    if (pid(name) != 0 || !SomebodyAnswers(socket)) continue;
+    const auto stub =
+        v1::Agent::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kStatePatience);
     v1::AgentState state;

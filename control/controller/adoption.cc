@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,23 +15,6 @@
 
 namespace bfly::control {
 namespace {
-
-// Returns the sockets in the run directory that may belong to agents. Virtual machines may have
-// theirs there too. Agents have one for updates beside the other.
-std::vector<std::string> SocketsIn(const std::string& directory) {
-  std::vector<std::string> addresses;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    if (!entry.is_socket(error) || entry.path().extension() != ".sock" ||
-        entry.path().stem() == "controller") {
-      continue;
-    }
-    const std::string address = "unix:" + entry.path().string();
-    const std::string updates = UpdateSocketPath(address);
-    if (updates.empty() || std::filesystem::exists(updates, error)) addresses.push_back(address);
-  }
-  return addresses;
-}
 
 bool IsOthers(const v1::AgentState& held) { return !held.owner().empty() && !held.caller_owns(); }
 
@@ -58,7 +39,7 @@ Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store
       reconciler_(reconciler),
       loader_(loader) {
   std::vector<std::string> addresses = options_.agents;
-  const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
+  const std::vector<std::string> sockets = AgentAddresses(options_.run_directory);
   addresses.insert(addresses.end(), sockets.begin(), sockets.end());
   for (const std::string& address : addresses) {
     awaited_.push_back({address, std::make_unique<AgentClient>(address, options_.caller)});

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -105,6 +106,22 @@ std::string UpdateSocketPath(absl::string_view agent_address) {
   if (!absl::ConsumeSuffix(&stem, ".sock")) return "";
   const std::string path = absl::StrCat(stem, ".updates");
   return path.size() <= kMaxPath ? path : "";
+}
+
+std::vector<std::string> AgentAddresses(const std::string& run_directory) {
+  std::vector<std::string> addresses;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(run_directory, error)) {
+    if (!entry.is_socket(error) || entry.path().extension() != ".sock" ||
+        entry.path().stem() == "controller") {
+      continue;
+    }
+    const std::string address = absl::StrCat(kUnix, entry.path().string());
+    const std::string updates = UpdateSocketPath(address);
+    if (updates.empty() || std::filesystem::exists(updates, error)) addresses.push_back(address);
+  }
+  std::sort(addresses.begin(), addresses.end());
+  return addresses;
 }
 
 absl::StatusOr<std::string> ListenAddress(absl::string_view given) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -52,6 +53,11 @@ bool SomebodyAnswers(const std::string& path);
 // "/run/bfly/dp0.updates" beside the agent's address "unix:/run/bfly/dp0.sock". Empty if the agent
 // has another kind of address, or if the path would be too long for a socket.
 std::string UpdateSocketPath(absl::string_view agent_address);
+
+// Returns the addresses in the run directory that may be those of agents, sorted: "unix:PATH" of
+// each socket NAME.sock but the controller's. Nobody may serve there any more. Sockets of virtual
+// machines are not among them: an agent has one for updates beside the other.
+std::vector<std::string> AgentAddresses(const std::string& run_directory);
 
 // Creates the directory of a Unix socket and removes a socket on which no process answers.
 // AlreadyExists: a process answers, and still does after a second (one that was just killed may
