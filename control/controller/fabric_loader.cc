@@ -82,7 +82,7 @@ absl::StatusOr<KeptBefore> FabricLoader::Load(const v1::Topology& topology, Load
     if (before != nullptr) Restore(deadline);
     return status;
   }
-  // What is resumed is pushed once the intent is kept.
+  // The ingress has a fabric without circuits until PushResumed has pushed what is kept.
   (*intent)->whole_at = kept.resumed.has_value() ? kNobody : (*intent)->ingress().known().boot_id;
   Note(kept.resumed.has_value() ? v1::TopologyEvent::RESUMED
        : before != nullptr      ? v1::TopologyEvent::REPLACED
