@@ -12,8 +12,7 @@ import lab
 
 MOST_MIB = {"controller": 400, "dp": 700}
 SANITIZED = os.environ.get("BFLY_SANITIZED") == "1"
-# Reports of leaks are not among them: what DPDK keeps until a process ends is not known for every operation here.
-SICK = re.compile(r"ERROR: AddressSanitizer|runtime error:|Assertion|terminate called|bfly: internal")
+SICK = re.compile(r"ERROR: AddressSanitizer|ERROR: LeakSanitizer|runtime error:|Assertion|terminate called|bfly: internal")
 
 
 def memif(the_lab, name):
