@@ -31,8 +31,9 @@ absl::StatusOr<v1::RouteReport> Run(const v1::RouteRequest& message, FabricHost&
   v1::RouteInBand& in_band = *report.mutable_in_band();
   in_band.set_seconds(run->seconds);
   if (run->seconds > 0) {
-    in_band.set_steps_per_second(static_cast<double>(run->report.steps) / run->seconds);
+    in_band.set_steps_per_second(static_cast<double>(run->report.steps_taken()) / run->seconds);
   }
+  in_band.set_steps(run->report.steps_taken());
   in_band.set_barriers(run->barriers);
   in_band.set_barrier_seconds(run->barrier_seconds);
   in_band.set_workers(static_cast<uint32_t>(run->workers));

@@ -205,13 +205,15 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
           ->capture_default_str()
           ->type_name("L");
   CLI::Option* buffer =
-      verb->add_option("--buffer", options->request.buffer,
-                       "store_and_forward: a switch sends to a switch that held at most so many")
+      verb->add_option(
+              "--buffer", options->request.buffer,
+              "store_and_forward: a switch sends to a switch that held at most this many packets")
           ->capture_default_str()
           ->type_name("PACKETS");
   CLI::Option* queue_limit =
-      verb->add_option("--queue-limit", options->request.queue_limit,
-                       "greedy: a node behind the inputs holds at most so many; 0: any number")
+      verb->add_option(
+              "--queue-limit", options->request.queue_limit,
+              "greedy: a node behind the inputs holds at most this many packets; 0: no limit")
           ->capture_default_str()
           ->type_name("PACKETS");
   CLI::Option* order =
@@ -224,7 +226,7 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
                                         "[32, or all rows if there are fewer]")
                            ->type_name("L");
   CLI::Option* neighbours = verb->add_option("--neighbours", config.neighbours,
-                                             "h_relation: R, a batch is divided among so many")
+                                             "h_relation: R, a batch is divided among this many")
                                 ->capture_default_str()
                                 ->type_name("R");
   CLI::Option* iterations =
@@ -238,7 +240,7 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
   CLI::Option* max_steps =
       verb->add_option(
               "--max-steps", options->request.max_steps,
-              "waves, greedy, store_and_forward: end with a report after so many steps [when "
+              "waves, greedy, store_and_forward: end with a report after this many steps [when "
               "nothing moves any more]")
           ->type_name("STEPS");
   verb->add_option("--level", options->level,
@@ -248,9 +250,10 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
   CLI::Option* in_band =
       verb->add_flag("--in-band", options->in_band,
                      "The stage workers of the loaded fabric take the steps, with packets of the "
-                     "fabric and around the links that are down");
+                     "fabric; waves and store_and_forward go around what is down, and the others "
+                     "are refused while something is down");
   verb->add_option("--frame-bytes", options->frame_bytes,
-                   "With --in-band: every packet has a frame of so many bytes, 64 to "
+                   "With --in-band: every packet has a frame of this many bytes, 64 to "
                    "max_frame_bytes, and leaves by the host port of its output row, if the row "
                    "has one [no frames]")
       ->needs(in_band)

@@ -65,7 +65,7 @@ std::string InBandText(const v1::RouteReport& report) {
   const v1::RouteInBand& in_band = report.in_band();
   return absl::StrFormat(
       "in band: %s in %.1f us on %s, %s steps a second; %s, and one takes %.2f us by itself\n",
-      Counted(report.steps(), "step"), in_band.seconds() * 1e6,
+      Counted(in_band.steps(), "step"), in_band.seconds() * 1e6,
       Counted(in_band.workers(), "worker"), Count(in_band.steps_per_second()),
       Counted(in_band.barriers(), "barrier"), in_band.barrier_seconds() * 1e6);
 }

@@ -74,9 +74,10 @@ absl::Status RunOne(Placed& placed, const StepWorkerBenchOptions& options, const
                                               result->report.steps, " steps and the step clock ",
                                               clock->steps, ", or moved other packets"));
     }
-    placed.runs.steps += clock->steps;
+    placed.runs.steps += clock->steps_taken();
     placed.runs.barriers += result->barriers;
-    placed.runs.steps_per_second.push_back(static_cast<double>(clock->steps) / result->seconds);
+    placed.runs.steps_per_second.push_back(static_cast<double>(clock->steps_taken()) /
+                                           result->seconds);
     placed.runs.barriers_per_second.push_back(1 / result->barrier_seconds);
   }
   return (*fabric)->Unload();

@@ -14,7 +14,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPortTime(2);
 // Each look takes a pass of every worker. A device that has stopped receiving has no frames left
 // after a few passes.
 constexpr int kDrainLooks = 64;
@@ -86,17 +85,17 @@ absl::Status LivePorts::Add(const HostPortConfig& port) {
   taps_.ChangePorts([&] { ports_.Insert(*std::move(opened)); });
   Old old = Join(added, *ways, assembly_);
   old.push_back(ports_.OfferFlood(next.rows_elsewhere));
-  const bool taken_up = RetireOld(std::move(old)).Wait(steady_clock::now() + kPortTime);
+  const bool taken_up = RetireOld(std::move(old)).Wait(steady_clock::now() + kTakeUpTime);
   retired_.Collect();
   if (taken_up) return absl::OkStatus();
   leaving_.push_back({TakeOut(added), &added});
-  return absl::DeadlineExceededError("a worker made no pass within 2 s; the port is not added");
+  return NotTakenUp("the port is not added");
 }
 
 void LivePorts::Drain(const HostPort& port) const {
   for (int look = 0; look < kDrainLooks; ++look) {
     const uint64_t before = Received(port);
-    if (!AskWorkers().Wait(steady_clock::now() + kPortTime) || Received(port) == before) return;
+    if (!AskWorkers().Wait(steady_clock::now() + kTakeUpTime) || Received(port) == before) return;
   }
 }
 
@@ -119,19 +118,17 @@ absl::Status LivePorts::Remove(const std::string& name) {
   HostPort& port = **found;
   if (ports_.StopReceiving(port)) Drain(port);
   leaving_.push_back({TakeOut(port), &port});
-  const bool taken_up = leaving_.back().period.Wait(steady_clock::now() + kPortTime);
+  const bool taken_up = leaving_.back().period.Wait(steady_clock::now() + kTakeUpTime);
   CloseLeft();
   if (taken_up) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      "a worker made no pass within 2 s; the port has no rows any more, and is closed when the "
-      "worker does");
+  return NotTakenUp("the port has no rows any more, and is closed when the worker does");
 }
 
 absl::Status LivePorts::SetRowsElsewhere(const std::vector<Row>& rows) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (over_) return Unloaded();
   if (rows == ports_.present().rows_elsewhere) return absl::OkStatus();
-  RetireOld({ports_.OfferFlood(rows)}).Wait(steady_clock::now() + kPortTime);
+  RetireOld({ports_.OfferFlood(rows)}).Wait(steady_clock::now() + kTakeUpTime);
   retired_.Collect();
   return absl::OkStatus();
 }

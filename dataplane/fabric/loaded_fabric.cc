@@ -20,7 +20,6 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr double kStopSeconds = 5;
-constexpr std::chrono::seconds kTakeUpTime(2);
 
 Workers MakeWorkers(const FabricPlan& plan, IdleMode idle) {
   Workers workers;
@@ -33,10 +32,10 @@ Workers MakeWorkers(const FabricPlan& plan, IdleMode idle) {
 
 InBandTrunks InBandTrunksOf(const LoadedPorts& ports, uint32_t max_frame_bytes) {
   InBandTrunks trunks;
-  if (ports.trunk_in() != nullptr) trunks.homeward = ports.trunk_in()->wire();
+  if (ports.trunk_in() != nullptr) trunks.upstream = ports.trunk_in()->wire();
   if (ports.trunk_out() != nullptr) {
-    trunks.onward = ports.trunk_out()->wire();
-    trunks.onward_name = ports.trunk_out()->config().name;
+    trunks.downstream = ports.trunk_out()->wire();
+    trunks.downstream_name = ports.trunk_out()->config().name;
   }
   trunks.max_frame_bytes = max_frame_bytes;
   return trunks;
@@ -260,7 +259,7 @@ void LoadedFabric::MakeStepPrograms() {
   step_programs_ = std::make_unique<LoadedStepPrograms>(
       network_, plan_, [this](int stage, Row row) -> Stage& { return stages_.of(stage, row); },
       [this](Row row) -> Segment& { return assembly_.last_segment(row); }, std::move(supply),
-      faults_);
+      faults_, AvailableMemory);
   StageCrew& crew = step_programs_->crew();
   const auto set = [this, &crew](bool run) {
     for (size_t i = 0; i < workers_.size(); ++i) {
@@ -356,8 +355,7 @@ absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
   const bool taken_up = shapes_taken_up_.Wait(deadline);
   retired_.Collect();
   if (taken_up) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      "a worker made no pass within 2 s; its links change when it does");
+  return NotTakenUp("its links change when it does");
 }
 
 Snapshot LoadedFabric::summary() const {

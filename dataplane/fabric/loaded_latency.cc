@@ -57,7 +57,7 @@ absl::StatusOr<LatencyReport> LoadedFabric::RecordLatency(bool on) {
   const auto before =
       std::make_shared<RecordedLatency>(std::exchange(latency_, std::move(latency)));
   retired_.Add(period, before);
-  period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+  period.Wait(std::chrono::steady_clock::now() + kTakeUpTime);
   retired_.Collect();
   return ReportOf(*before, plan_.first_stage);
 }

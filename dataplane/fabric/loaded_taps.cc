@@ -11,8 +11,6 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr std::chrono::seconds kTapTime(2);
-
 // The writers of a tap live as long as the tap.
 std::shared_ptr<TapWriter> WriterOf(const std::shared_ptr<Tap>& tap, int worker) {
   return {tap, &tap->writer(static_cast<size_t>(worker))};
@@ -34,7 +32,7 @@ absl::Status LoadedTaps::Check(const TapConfig& config) const {
           absl::StrCat("paths[", i, "].input: ", input, " is outside 0..", network_.rows() - 1));
     }
     if (!network_.tag_layout().IsPath(tag)) {
-      errors.push_back(absl::StrCat("paths[", i, "].tag: ", tag, " is no path of this network"));
+      errors.push_back(absl::StrCat("paths[", i, "].tag: ", tag, " is not a path of this network"));
     }
   }
   const size_t tapped = config.links.size() + config.ports.size() + config.paths.size();
@@ -168,7 +166,7 @@ void LoadedTaps::Publish() {
 }
 
 bool LoadedTaps::WaitForWorkers() {
-  const bool taken_up = taken_up_.Wait(std::chrono::steady_clock::now() + kTapTime);
+  const bool taken_up = taken_up_.Wait(std::chrono::steady_clock::now() + kTakeUpTime);
   retired_.Collect();
   return taken_up;
 }
@@ -187,7 +185,7 @@ absl::StatusOr<std::shared_ptr<Tap>> LoadedTaps::Start(const TapConfig& config) 
   if (WaitForWorkers()) return tap;
   taps_.pop_back();
   Publish();
-  return absl::DeadlineExceededError("a worker made no pass within 2 s; nothing is captured");
+  return NotTakenUp("nothing is captured");
 }
 
 void LoadedTaps::Stop(const std::shared_ptr<Tap>& tap) {

@@ -4,7 +4,14 @@
 #include <algorithm>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
+
 namespace bfly::dataplane {
+
+absl::Status NotTakenUp(absl::string_view consequence) {
+  return absl::DeadlineExceededError(
+      absl::StrCat("a worker made no pass within ", kTakeUpTime.count(), " s; ", consequence));
+}
 
 void GracePeriod::Ask(PassEpoch* worker) {
   std::erase_if(questions_, [&](const auto& question) { return question.first == worker; });

@@ -12,7 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 namespace bfly::dataplane {
+
+// How long control waits for a pass of the workers after a change.
+inline constexpr std::chrono::seconds kTakeUpTime{2};
+// DeadlineExceeded: a worker made no pass within kTakeUpTime. `consequence` says what becomes of
+// the change: "the port is not added".
+absl::Status NotTakenUp(absl::string_view consequence);
 
 // The epoch of one worker. Control publishes something and asks. The worker sees the question at
 // the start of a pass, takes up everything that was published, lets go of the replaced objects, and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/step_workers/loaded_step_programs.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -21,6 +22,17 @@ absl::Status UnloadedBefore() { return absl::FailedPreconditionError("the fabric
 
 absl::Status CancelledByCaller() {
   return absl::CancelledError("step_programs: the caller has cancelled the run");
+}
+
+// What to do after a run that a change of links has ended.
+std::string Again(absl::string_view program) {
+  for (const RouteProgram& known : AllRoutePrograms()) {
+    if (known.name != program) continue;
+    if (known.around_faults) return "run it again: it goes around links that are down";
+    return absl::StrCat("run it again when all links are up, because ", program,
+                        " does not go around links that are down");
+  }
+  return "run it again";
 }
 
 }  // namespace
@@ -47,10 +59,12 @@ absl::Status LoadedStepPrograms::Check(const Network& network, const FabricPlan&
 LoadedStepPrograms::LoadedStepPrograms(const Network& network, const FabricPlan& plan,
                                        const StageCrew::StageOf& stage_of,
                                        const StageCrew::WayOutOf& way_out_of,
-                                       StepFrameSupply supply, FaultSet faults)
+                                       StepFrameSupply supply, FaultSet faults,
+                                       BytesLeft bytes_left)
     : network_(network),
       plan_(plan),
       supply_(std::move(supply)),
+      bytes_left_(bytes_left),
       crew_(network, plan, stage_of, way_out_of),
       faults_(std::move(faults)) {}
 
@@ -73,10 +87,11 @@ absl::Status LoadedStepPrograms::WaitForTurn(Lock& lock, const std::function<boo
                    NamesOf(crew_.Late()), " makes no pass"));
 }
 
-absl::Status LoadedStepPrograms::CheckFaults(const FaultSet& faults) const {
-  const auto changed = [](LinkId link, absl::string_view how) {
+absl::Status LoadedStepPrograms::CheckFaults(absl::string_view program,
+                                             const FaultSet& faults) const {
+  const auto changed = [program](LinkId link, absl::string_view how) {
     return absl::AbortedError(absl::StrCat("step_programs: link ", LinkText(link), how,
-                                           " before the first step; run it again"));
+                                           " before the first step; ", Again(program)));
   };
   for (const LinkId& link : faults_.blocked_links()) {
     if (!faults.blocks(network_.link_index(link))) return changed(link, " went down");
@@ -93,7 +108,7 @@ absl::StatusOr<StepRun> LoadedStepPrograms::Run(absl::string_view program, const
                                                 const std::function<bool()>& cancelled) {
   Lock lock(mutex_);
   if (absl::Status status = WaitForTurn(lock, cancelled); !status.ok()) return status;
-  if (absl::Status status = CheckFaults(faults); !status.ok()) return status;
+  if (absl::Status status = CheckFaults(program, faults); !status.ok()) return status;
   auto attempt = std::make_shared<Attempt>(Attempt{std::string(program), request, options, faults});
   if (options.frame_bytes != 0) {
     auto frames =
@@ -110,6 +125,7 @@ absl::StatusOr<StepRun> LoadedStepPrograms::Run(absl::string_view program, const
   attempt->options.workers = 1;
   attempt->options.crew = &crew_;
   attempt->options.traffic = &crew_.traffic();
+  attempt->options.max_bytes = std::min(options.max_bytes, bytes_left_());
   attempt_ = attempt;
   // It prepares the run and sums its report up. While the workers take the steps it sleeps.
   thread_ = std::thread([this, attempt] {
@@ -123,7 +139,7 @@ absl::StatusOr<StepRun> LoadedStepPrograms::Run(absl::string_view program, const
   busy_ = false;
   changed_.notify_all();
   if (!status.ok()) return status;
-  if (crew_.given_up()) return WhyGivenUp();
+  if (crew_.given_up()) return WhyGivenUp(program);
   if (!attempt->report.ok()) return attempt->report.status();
   const StageCrew::Times& times = crew_.times();
   std::optional<StepFrameCounts> frames;
@@ -160,15 +176,14 @@ absl::Status LoadedStepPrograms::WaitForEnd(Lock& lock, const Attempt& attempt,
   return absl::OkStatus();
 }
 
-absl::Status LoadedStepPrograms::WhyGivenUp() const {
+absl::Status LoadedStepPrograms::WhyGivenUp(absl::string_view program) const {
   switch (crew_.cause()) {
     case StepEndCause::kCancelled:
       return CancelledByCaller();
     case StepEndCause::kLinkChanged:
       return absl::AbortedError(absl::StrCat(
           "step_programs: link ", changed_link_, " after step ", crew_.times().last_step,
-          "; the run has ended and its packets were dropped. Run it again: it goes around links "
-          "that are down"));
+          ", so the run has ended and its packets were dropped; ", Again(program)));
     case StepEndCause::kNone:
     case StepEndCause::kNoAnswer:
     case StepEndCause::kUnloaded:

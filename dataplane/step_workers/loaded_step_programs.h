@@ -27,12 +27,14 @@ class LoadedStepPrograms final : public StepPrograms {
   // FailedPrecondition: other data planes run some of the stages.
   static absl::Status Check(const Network& network, const FabricPlan& plan);
 
+  // The bytes that a run may take now.
+  using BytesLeft = uint64_t (*)();
   // For a plan that Check accepts. `supply`: the buffers and ports that the fabric has for frames.
   // `faults`: the links that are down now. The network, the plan, the stages and the segments
   // outlive the object.
   LoadedStepPrograms(const Network& network, const FabricPlan& plan,
                      const StageCrew::StageOf& stage_of, const StageCrew::WayOutOf& way_out_of,
-                     StepFrameSupply supply, FaultSet faults);
+                     StepFrameSupply supply, FaultSet faults, BytesLeft bytes_left);
   ~LoadedStepPrograms() override;
 
   StageCrew& crew() { return crew_; }
@@ -63,16 +65,17 @@ class LoadedStepPrograms final : public StepPrograms {
   // Waits until no other caller's program runs.
   absl::Status WaitForTurn(Lock& lock, const std::function<bool()>& cancelled);
   // Aborted: the links that are down are not those of `faults`.
-  absl::Status CheckFaults(const FaultSet& faults) const;
+  absl::Status CheckFaults(absl::string_view program, const FaultSet& faults) const;
   // Waits until the attempt has ended.
   absl::Status WaitForEnd(Lock& lock, const Attempt& attempt,
                           const std::function<bool()>& cancelled);
-  absl::Status WhyGivenUp() const;
+  absl::Status WhyGivenUp(absl::string_view program) const;
   std::string NamesOf(const std::vector<int>& workers) const;
 
   const Network& network_;
   const FabricPlan& plan_;
   StepFrameSupply supply_;  // pool and has_port: mutex_
+  const BytesLeft bytes_left_;
   StageCrew crew_;
   std::chrono::milliseconds patience_{5000};
   std::atomic<bool> stopping_{false};

@@ -9,11 +9,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A worker's data waits while it runs a part, so a block has about so many nodes at most. But a
-// packet from one block to another costs more than a packet within a block.
+// While a worker runs a part, its other packets wait. So a block has about kNodesOfBlock nodes at
+// most. But a packet from one block to another costs more than a packet within a block.
 constexpr uint64_t kNodesOfBlock = uint64_t{1} << 15;
 constexpr uint64_t kMostBarriers = 10'000;
-// Other threads may use the workers' CPUs.
+// Seconds. The measurement ends after this time even if other threads use the workers' CPUs and
+// slow the barriers down.
 constexpr double kLongestMeasurement = 1;
 
 double Since(Clock::time_point start) {
@@ -24,8 +25,8 @@ double Since(Clock::time_point start) {
 
 struct StageCrew::Cut {
   std::vector<NodeBlock> blocks;
-  std::vector<int> owners;   // for each block: an index in of_plan
-  std::vector<int> of_plan;  // the workers of the plan that own blocks
+  std::vector<int> owners;        // for each block: an index in plan_workers
+  std::vector<int> plan_workers;  // the workers of the plan that own blocks
 };
 
 // A segment of the plan is a rectangle of nodes; those that end at the last hop have the outputs
@@ -33,8 +34,8 @@ struct StageCrew::Cut {
 StageCrew::Cut StageCrew::CutOf(const Network& network, const FabricPlan& plan) {
   Cut cut;
   for (const SegmentPlan& segment : plan.segments) {
-    auto owner = std::find(cut.of_plan.begin(), cut.of_plan.end(), segment.worker);
-    if (owner == cut.of_plan.end()) owner = cut.of_plan.insert(owner, segment.worker);
+    auto owner = std::find(cut.plan_workers.begin(), cut.plan_workers.end(), segment.worker);
+    if (owner == cut.plan_workers.end()) owner = cut.plan_workers.insert(owner, segment.worker);
     const int end = segment.end() == network.hops() ? network.hops() + 1 : segment.end();
     const Row last = std::min(segment.rows.last, network.rows() - 1);
     const auto levels = static_cast<uint64_t>(end - segment.first_hop);
@@ -43,7 +44,7 @@ StageCrew::Cut StageCrew::CutOf(const Network& network, const FabricPlan& plan) 
       const uint64_t end_row = std::min<uint64_t>(first + rows, uint64_t{last} + 1);
       cut.blocks.push_back(
           {segment.first_hop, end, static_cast<Row>(first), static_cast<Row>(end_row)});
-      cut.owners.push_back(static_cast<int>(owner - cut.of_plan.begin()));
+      cut.owners.push_back(static_cast<int>(owner - cut.plan_workers.begin()));
     }
   }
   return cut;
@@ -55,10 +56,10 @@ StageCrew::StageCrew(const Network& network, const FabricPlan& plan, const Stage
 
 StageCrew::StageCrew(const Network& network, const StageOf& stage_of, const WayOutOf& way_out_of,
                      Cut cut)
-    : Crew(static_cast<int>(cut.of_plan.size()), std::move(cut.blocks)),
+    : Crew(static_cast<int>(cut.plan_workers.size()), std::move(cut.blocks)),
       traffic_(network, blocks()),
       owner_of_block_(std::move(cut.owners)),
-      of_plan_(std::move(cut.of_plan)) {
+      plan_workers_(std::move(cut.plan_workers)) {
   for (int w = 0; w < workers(); ++w) {
     workers_.push_back(
         std::make_unique<StepWorker>(w, *this, round_, traffic_, owner_of_block_, workers()));
@@ -79,10 +80,11 @@ StageCrew::StageCrew(const Network& network, const StageOf& stage_of, const WayO
   }
 }
 
-StepWorker* StageCrew::worker(int of_plan) const {
-  const auto it = std::find(of_plan_.begin(), of_plan_.end(), of_plan);
-  return it == of_plan_.end() ? nullptr
-                              : workers_[static_cast<size_t>(it - of_plan_.begin())].get();
+StepWorker* StageCrew::worker(int plan_worker) const {
+  const auto it = std::find(plan_workers_.begin(), plan_workers_.end(), plan_worker);
+  return it == plan_workers_.end()
+             ? nullptr
+             : workers_[static_cast<size_t>(it - plan_workers_.begin())].get();
 }
 
 void StageCrew::Attach(std::function<void()> pass, std::function<void()> begin,
@@ -110,13 +112,13 @@ std::vector<int> StageCrew::Late() const {
   std::vector<int> late;
   const uint64_t round = round_.number.load(std::memory_order_acquire);
   for (size_t w = 0; w < workers_.size(); ++w) {
-    if (workers_[w]->done() < round) late.push_back(of_plan_[w]);
+    if (workers_[w]->done() < round) late.push_back(plan_workers_[w]);
   }
-  if (late.empty()) late.push_back(of_plan_[0]);
+  if (late.empty()) late.push_back(plan_workers_[0]);
   return late;
 }
 
-// The thread that called RunRoute sleeps meanwhile.
+// The thread that called RunRoute sleeps until a worker has led the program.
 void StageCrew::DoLead(const Call& call) {
   led_ = call;
   begin_();
@@ -127,7 +129,7 @@ void StageCrew::DoLead(const Call& call) {
       state_.wait(state, std::memory_order_acquire);
     }
   }
-  // Also if the workers had stopped before they saw the program.
+  // The program counts as given up also if the workers stopped before they saw it.
   if (cause() == StepEndCause::kUnloaded) set_given_up(true);
   end_();
 }

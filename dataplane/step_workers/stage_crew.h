@@ -34,9 +34,9 @@ class StageCrew final : public Crew {
             const WayOutOf& way_out_of);
 
   // The step worker of a worker of the plan; null for a worker that runs no stage.
-  StepWorker* worker(int of_plan) const;
+  StepWorker* worker(int plan_worker) const;
   // The worker of the plan that leads.
-  int leader() const { return of_plan_[0]; }
+  int leader() const { return plan_workers_[0]; }
   PacketTraffic& traffic() { return traffic_; }
 
   // `pass` makes one pass of the worker that leads. `begin` is called before a program is posted to
@@ -100,7 +100,7 @@ class StageCrew final : public Crew {
 
   PacketTraffic traffic_;
   const std::vector<int> owner_of_block_;  // index in workers_
-  const std::vector<int> of_plan_;         // for each index in workers_: the worker of the plan
+  const std::vector<int> plan_workers_;    // for each index in workers_: the worker of the plan
   std::vector<std::unique_ptr<StepWorker>> workers_;
   std::function<void()> pass_, begin_, end_;
   uint64_t fewest_barriers_ = 1000;

@@ -32,14 +32,16 @@ class StepPrograms {
   // Runs a program (steps/route.h) around `faults`, which says which links and nodes are down: the
   // fabric itself knows only links. Every packet of the request is a packet of the fabric: links
   // count it, and so does the account of the workers. The calling thread calls `cancelled` every
-  // few milliseconds; it may be empty. options.workers and options.crew are ignored. With
-  // options.frame_bytes every packet has a frame from its input on (StepFrames::Make says which
-  // sizes and how many packets are refused). A packet whose output row has a host port leaves by
-  // that port; all other packets end at their output. The call returns when no frame waits to
-  // leave. After an error no packet of the program is in the fabric any more; packets that were
-  // injected and not delivered are counted as dropped. Besides the errors of RunRoute: Aborted: a
-  // link went down or came up during the run, or the links that `faults` blocks are not the links
-  // that are down; the message names the link and the step. Cancelled: `cancelled` returned true.
+  // few milliseconds; it may be empty. options.workers and options.crew are ignored. If
+  // options.max_bytes is more than the memory that the machine or the cgroup has left, the memory
+  // that is left counts. With options.frame_bytes every packet has a frame from its input on
+  // (StepFrames::Make says which sizes and how many packets are refused). A packet whose output row
+  // has a host port leaves by that port; all other packets end at their output. The call returns
+  // when no frame waits to leave. After an error no packet of the program is in the fabric any
+  // more; packets that were injected and not delivered are counted as dropped. Besides the errors
+  // of RunRoute: Aborted: a link went down or came up during the run, or the links that `faults`
+  // blocks are not the links that are down; the message names the link and the step, and says
+  // whether the program goes around links that are down. Cancelled: `cancelled` returned true.
   // Unavailable: the fabric was unloaded during the call. FailedPrecondition: the fabric was
   // unloaded before the call. DeadlineExceeded: a worker made no pass for five seconds.
   virtual absl::StatusOr<StepRun> Run(absl::string_view program, const FaultSet& faults,

@@ -24,12 +24,12 @@ void HRelationTally::operator+=(const HRelationTally& other) {
   link_congestion = std::max(link_congestion, other.link_congestion);
 }
 
-HRelationBuffers::HRelationBuffers(const Network& network, HRelationLevels levels, int r,
-                                   size_t messages)
+HRelationBuffers::HRelationBuffers(const Network& network, HRelationLevels levels,
+                                   int max_neighbours, size_t messages)
     : rows_(network.rows()),
       multiplicity_(network.multiplicity()),
-      r_(r),
-      slots_of_side_(std::min(r, network.multiplicity())),
+      max_neighbours_(max_neighbours),
+      slots_of_side_(std::min(max_neighbours, network.multiplicity())),
       neighbours_(static_cast<size_t>(network.stages()) * network.rows() * kDirections),
       slots_(neighbours_.size() * static_cast<size_t>(slots_of_side_)),
       next_(messages, MessageChain::kNone),
@@ -54,12 +54,12 @@ HRelationBuffers::HRelationBuffers(const Network& network, HRelationLevels level
 }
 
 int HRelationBuffers::SlotCount(const At& at, int direction) const {
-  return std::min(r_, std::popcount(Neighbours(at, direction)));
+  return std::min(max_neighbours_, std::popcount(Neighbours(at, direction)));
 }
 
-uint64_t HRelationBuffers::BytesOfNode(int r) {
+uint64_t HRelationBuffers::BytesOfNode(int slots) {
   return sizeof(HRelationNode) +
-         kDirections * (sizeof(uint16_t) + static_cast<uint64_t>(r) * sizeof(HRelationSlot));
+         kDirections * (sizeof(uint16_t) + static_cast<uint64_t>(slots) * sizeof(HRelationSlot));
 }
 
 void HRelationBuffers::Append(MessageChain& chain, uint32_t message) const {

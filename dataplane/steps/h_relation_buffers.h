@@ -25,15 +25,16 @@ namespace bfly::dataplane {
 
 class HRelationBuffers {
  public:
-  // The network outlives the object. `r` is R.
-  HRelationBuffers(const Network& network, HRelationLevels levels, int r, size_t messages);
+  // The network outlives the object. `max_neighbours` is the paper's R.
+  HRelationBuffers(const Network& network, HRelationLevels levels, int max_neighbours,
+                   size_t messages);
 
   // The distinct neighbours of a side: bit p stands for port p of the direction, which is the
   // lowest port that leads to that neighbour.
   uint16_t Neighbours(const At& at, int direction) const {
     return neighbours_[SideIndex(at, direction)];
   }
-  // r: min(R, distinct neighbours).
+  // The paper's r: min(R, distinct neighbours).
   int SlotCount(const At& at, int direction) const;
   // They have a meaning only once the node's neighbours are chosen.
   HRelationSlot* slots(const At& at, int direction) const {
@@ -59,7 +60,8 @@ class HRelationBuffers {
   // Deletes ghosts until `target` are left. Returns how many it deleted.
   uint32_t KeepGhosts(const At& at, HRelationSide& side, int direction, uint32_t target) const;
 
-  static uint64_t BytesOfNode(int r);
+  // For a node with `slots` chosen neighbours in each direction.
+  static uint64_t BytesOfNode(int slots);
   static constexpr uint64_t kBytesOfMessage = sizeof(uint32_t) + 2 * sizeof(Row) + 1;
 
  private:
@@ -70,7 +72,7 @@ class HRelationBuffers {
 
   const Row rows_;
   const int multiplicity_;
-  const int r_;
+  const int max_neighbours_;
   const int slots_of_side_;
   std::vector<uint16_t> neighbours_;  // one for each level, row and direction
   mutable std::vector<HRelationSlot> slots_;

@@ -44,13 +44,23 @@ absl::Status CheckOptions(const Network& network, const RouteOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckMemory(const Network& network, uint64_t packets) {
-  const uint64_t bytes = CrossingLog::Bytes(network, packets);
-  if (bytes <= kMaxRouteBytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "h: to follow ", packets, " packets over ", network.hops(), " links each takes ", bytes,
-      " bytes, and a run may take ", kMaxRouteBytes, "; use a smaller h (",
-      kMaxRouteBytes / CrossingLog::Bytes(network, network.rows()), " fits) or fewer rows"));
+absl::Status CheckMemory(const RouteProgramRun& route, const Network& network,
+                         const RouteRequest& request, uint64_t max_bytes) {
+  const uint64_t packets = request.relation.destinations.size();
+  const uint64_t log = CrossingLog::Bytes(network, packets);
+  if (log > kMaxRouteBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "h: to follow ", packets, " packets over ", network.hops(), " links each takes ", log,
+        " bytes, and a run may take ", kMaxRouteBytes, "; use a smaller h (",
+        kMaxRouteBytes / CrossingLog::Bytes(network, network.rows()), " fits) or fewer rows"));
+  }
+  const uint64_t nodes = static_cast<uint64_t>(network.hops() + 1) * network.rows();
+  const uint64_t need = log + nodes * route.node_bytes(network, request);
+  if (need <= max_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("network: ", route.program.name, " takes ", need >> 20, " MiB for ", packets,
+                   " packets and the nodes of ", network.rows(), " rows, and ", max_bytes >> 20,
+                   " MiB are left; use fewer packets or rows"));
 }
 
 // The first level whose nodes are all down; -1: there is no such level.
@@ -126,12 +136,14 @@ absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& n
     return absl::Status(status.code(), absl::StrCat(status.message(), "; ", program,
                                                     " runs on: ", route.program.networks));
   }
-  if (absl::Status status = CheckMemory(network, packets); !status.ok()) return status;
-  if (!faults.empty() && !route.around_faults) {
-    return absl::InvalidArgumentError(absl::StrCat(
+  if (absl::Status status = CheckMemory(route, network, request, options.max_bytes); !status.ok()) {
+    return status;
+  }
+  if (!faults.empty() && !route.program.around_faults) {
+    return absl::FailedPreconditionError(absl::StrCat(
         "faults: ", program,
-        " chooses paths without looking for faults, so it is defined on a network without any; "
-        "leave `faults` out of the file, or use waves or store_and_forward"));
+        " chooses paths without looking for faults, and links or nodes are down; bring them up, "
+        "leave `faults` out of the topology file, or use waves or store_and_forward"));
   }
   if (options.recording != nullptr) {
     if (absl::Status status = CheckRecordable(network, packets); !status.ok()) return status;
@@ -151,6 +163,9 @@ absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& n
     if (absl::Status status = LeaveOut(run); !status.ok()) return status;
   }
   if (absl::Status status = route.run(run); !status.ok()) return status;
+  if (run.crew.given_up()) {
+    return absl::CancelledError("the run was given up");
+  }
   Summarize(route, run);
   if (options.recording != nullptr) *options.recording = RecordingOf(run.log, request.relation);
   return std::move(run.report);

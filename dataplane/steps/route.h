@@ -44,8 +44,8 @@ struct RouteRequest {
 struct LevelWaits {
   uint64_t packets = 0;       // packets that stood at the level
   uint64_t waited = 0;        // packets that waited
-  uint64_t waited_steps = 0;  // the steps by which they left later, summed over all packets
-  uint64_t most_steps = 0;    // the steps by which one packet left later, at most
+  uint64_t waited_steps = 0;  // the steps that they stayed beyond the allowed ones, summed
+  uint64_t most_steps = 0;    // the most steps that one packet stayed beyond the allowed ones
 };
 
 // Part of a run that begins when the part before it is over.
@@ -69,8 +69,13 @@ struct RouteReport {
   // Whether every packet that was sent has arrived. If not, `trouble` says why.
   bool finished = false;
   std::string trouble;
-  // Of waves whole phases, of an h-relation whole stages, unless max_steps ends the last one.
+  // Steps of the run. A run of waves has whole phases and an h-relation has whole stages, unless
+  // max_steps ends the last phase or stage early.
   uint64_t steps = 0;
+  // How many of the steps the crew did not take. Of waves these are the steps of a phase after the
+  // last packet of a wave has arrived.
+  uint64_t steps_not_taken = 0;
+  uint64_t steps_taken() const { return steps - steps_not_taken; }
   // What the program counts besides steps: phases of waves, stages of an h-relation. 0: it counts
   // only steps.
   uint64_t phases = 0;
@@ -105,10 +110,12 @@ struct RouteOptions {
   // On stage workers every packet has a frame of this many bytes. 0: packets have no frames.
   // RunRoute ignores the field.
   uint32_t frame_bytes = 0;
+  // The bytes that the run may take to follow its packets and for its nodes.
+  uint64_t max_bytes = UINT64_MAX;
 };
 
 inline constexpr int kMaxRouteWorkers = 256;
-// The memory that a run may use to follow its packets.
+// The bytes that a run may use to follow its packets.
 inline constexpr uint64_t kMaxRouteBytes = uint64_t{1} << 30;
 
 // One step program that RunRoute can run.
@@ -116,16 +123,17 @@ struct RouteProgram {
   absl::string_view name;
   absl::string_view about;
   absl::string_view networks;  // the networks on which it is defined
+  bool around_faults = false;  // whether it is defined on networks with faults
 };
 const std::vector<RouteProgram>& AllRoutePrograms();
 
 // The result does not depend on which crew takes the steps. `faults` is about the same network.
 // InvalidArgument: there is no such program, the program is not defined on the network, a field is
 // wrong, or the program does not take such packets; the message names the field or the row.
-// FailedPrecondition: faults leave no packet to send. ResourceExhausted: more than kMaxRouteBytes,
-// or than a recording has room for. A run that makes no progress or reaches max_steps is not an
-// error: `finished` is false. If options.crew gives up, the report is undefined and the caller must
-// not use it.
+// FailedPrecondition: faults leave no packet to send, or the program does not go around faults.
+// ResourceExhausted: more than kMaxRouteBytes, options.max_bytes, or what a recording has room for.
+// Cancelled: options.crew has given up. A run that makes no progress or reaches max_steps is not an
+// error: `finished` is false.
 absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& network,
                                      const FaultSet& faults, const RouteRequest& request,
                                      const RouteOptions& options);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "dataplane/steps/extra_stages.h"
 #include "dataplane/steps/extra_stages_rule.h"
 #include "dataplane/steps/route_run.h"
@@ -17,13 +18,17 @@ absl::StatusOr<ExtraStagesConfig> ConfigOf(const Network& network, const RouteRe
   config.order = request.order;
   config.seed = request.seed;
   config.permutations = relation.first[1];
-  if (absl::Status status = CheckExtraStages(network, config); !status.ok()) return status;
   for (Row row = 0; row < network.rows(); ++row) {
     const uint32_t count = relation.first[row + 1] - relation.first[row];
     if (count == config.permutations) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("destinations: extra_stages takes a sequence of permutations; row ", row,
                      " sends ", count, " packets and row 0 sends ", config.permutations));
+  }
+  if (absl::Status status = CheckExtraStages(network, config); !status.ok()) {
+    absl::string_view text = status.message();
+    if (!absl::ConsumePrefix(&text, "permutations: ")) return status;
+    return absl::Status(status.code(), absl::StrCat("h: ", text));
   }
   for (uint32_t q = 0; q < config.permutations; ++q) {
     Permutation permutation;
@@ -46,6 +51,10 @@ absl::Status CheckExtraStagesRoute(const Network& network, const RouteRequest& r
         "max_steps: extra_stages always ends, because no queue is ever full; leave it out");
   }
   return ConfigOf(network, request).status();
+}
+
+uint64_t ExtraStagesNodeBytes(const Network&, const RouteRequest&) {
+  return sizeof(ExtraStagesRule::Node);
 }
 
 // The number of a packet in the log.
@@ -92,10 +101,7 @@ absl::Status RunInSteps(RouteRun& run, const ExtraStagesConfig& config) {
     // A packet crosses a link or leaves a buffer in one of two steps.
     clock.Run({.idle_steps = 4});
   });
-  for (auto at = crossings.end() - static_cast<std::ptrdiff_t>(packets.size());
-       at != crossings.end(); ++at) {
-    run.report.steps = std::max<uint64_t>(run.report.steps, *at);
-  }
+  run.report.steps = clock.step();
   return absl::OkStatus();
 }
 
@@ -131,6 +137,7 @@ RouteProgramRun ExtraStagesRoute() {
                       "butterfly, with extra_stages or without"},
           .steps_a_hop = 2,
           .check = CheckExtraStagesRoute,
+          .node_bytes = ExtraStagesNodeBytes,
           .run = RunExtraStagesRoute};
 }
 

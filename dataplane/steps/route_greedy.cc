@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <vector>
 
 #include "dataplane/steps/greedy.h"
@@ -10,32 +9,34 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr int kMostPorts = kDirections * kMaxMultiplicity;
-
 // The answer of a head that may refuse does not have the number of the packet that it took, so the
 // tail remembers what it has sent.
 template <bool kLimited>
 class LoggedGreedyRule : public GreedyRule<kLimited> {
  public:
   using Base = GreedyRule<kLimited>;
-  struct SendingNode : Base::Node {
-    std::array<uint32_t, kMostPorts> sent;  // the packet sent over each port
-  };
-  using Node = std::conditional_t<kLimited, SendingNode, typename Base::Node>;
+  using Node = typename Base::Node;
 
   LoggedGreedyRule(CrossingLog& log, const Network& network, std::vector<GreedyPacket>& packets,
                    uint32_t limit)
-      : Base(network, packets, limit), log_(log) {}
+      : Base(network, packets, limit), log_(log), network_(network) {
+    if (kLimited) sent_.resize(network.link_count());
+  }
+
+  // The bytes of a node that has links.
+  static uint64_t NodeBytes(const Network& network) {
+    return sizeof(Node) + (kLimited ? static_cast<size_t>(network.ports()) * sizeof(uint32_t) : 0);
+  }
 
   template <typename Out>
   void Send(const At& at, Node& node, Out& out) const {
-    Noting<Out> noting{log_, at, node, out};
+    Noting<Out> noting{*this, at, out};
     Base::Send(at, node, noting);
   }
   void Settle(const At& at, Node& node, int port, const typename Base::Answer& refused,
               typename Base::Tally& tally) const requires kLimited {
     if (refused == Base::kNone) {
-      log_.Cross(node.sent[static_cast<size_t>(port)], at.level, at.row, port, at.step + 1);
+      log_.Cross(Sent(at, port), at.level, at.row, port, at.step + 1);
     }
     Base::Settle(at, node, port, refused, tally);
   }
@@ -43,25 +44,36 @@ class LoggedGreedyRule : public GreedyRule<kLimited> {
  private:
   template <typename Out>
   struct Noting {
-    CrossingLog& log;
+    const LoggedGreedyRule& rule;
     const At& at;
-    Node& node;
     Out& out;
     void Put(int port, const typename Base::Message& message) {
       if constexpr (kLimited) {
-        node.sent[static_cast<size_t>(port)] = message.packet;
+        rule.Sent(at, port) = message.packet;
       } else {
-        log.Cross(message.packet, at.level, at.row, port, at.step + 1);
+        rule.log_.Cross(message.packet, at.level, at.row, port, at.step + 1);
       }
       out.Put(port, message);
     }
   };
 
+  uint32_t& Sent(const At& at, int port) const {
+    return sent_[network_.link_index({network_.stage_of_hop(at.level), at.row, port})];
+  }
+
   CrossingLog& log_;
+  const Network& network_;
+  // The packet that was sent last over each link. Only the tail of a link uses its entry.
+  mutable std::vector<uint32_t> sent_;
 };
 
 absl::Status CheckGreedyRoute(const Network& network, const RouteRequest&) {
   return CheckGreedyNetwork(network);
+}
+
+uint64_t GreedyNodeBytes(const Network& network, const RouteRequest& request) {
+  return request.queue_limit > 0 ? LoggedGreedyRule<true>::NodeBytes(network)
+                                 : LoggedGreedyRule<false>::NodeBytes(network);
 }
 
 template <bool kLimited>
@@ -105,6 +117,7 @@ RouteProgramRun GreedyRoute() {
                   "butterfly without extra stages, wrapped_butterfly with passes: 1, "
                   "randomly_wired_butterfly, dilated_butterfly, multibutterfly"},
       .check = CheckGreedyRoute,
+      .node_bytes = GreedyNodeBytes,
       .run = RunGreedyRoute};
 }
 

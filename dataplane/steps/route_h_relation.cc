@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "dataplane/steps/h_relation.h"
+#include "dataplane/steps/h_relation_buffers.h"
 #include "dataplane/steps/route_run.h"
 
 namespace bfly::dataplane {
@@ -19,6 +22,11 @@ absl::Status CheckHRelationRoute(const Network& network, const RouteRequest& req
         "leave it out");
   }
   return CheckHRelation(network, ConfigOf(request));
+}
+
+uint64_t HRelationNodeBytes(const Network& network, const RouteRequest& request) {
+  return HRelationBuffers::BytesOfNode(
+      std::min(request.h_relation.neighbours, network.multiplicity()));
 }
 
 absl::Status RunHRelationRoute(RouteRun& run) {
@@ -40,6 +48,7 @@ RouteProgramRun HRelationRoute() {
       .program = {"h_relation", "h packets an input and an output, with ghosts; Pietracaprina 1997",
                   "multibutterfly"},
       .check = CheckHRelationRoute,
+      .node_bytes = HRelationNodeBytes,
       .run = RunHRelationRoute};
 }
 

@@ -66,7 +66,8 @@ void CountWaits(uint64_t steps_a_hop, const CrossingLog& log, RouteReport& repor
   }
 }
 
-// Calls mark(sample, packet, change) where a packet comes to a level and where it leaves.
+// Calls mark(sample, packet, change) where a packet comes to a level and where it leaves. No step
+// of the log comes after report.steps.
 template <typename Mark>
 void ForStays(const CrossingLog& log, int level, uint64_t steps_a_sample, Mark&& mark) {
   const auto sample = [&](uint64_t step) { return (step + steps_a_sample - 1) / steps_a_sample; };

@@ -28,11 +28,12 @@ struct RouteRun {
 
 struct RouteProgramRun {
   RouteProgram program;
-  bool around_faults = false;  // whether it is defined on networks with faults
   // The fewest steps from one crossing of a packet to its next crossing.
   uint64_t steps_a_hop = 1;
   // Refuses networks, fields and packets.
   absl::Status (*check)(const Network&, const RouteRequest&) = nullptr;
+  // The bytes of one node. For requests that `check` accepts.
+  uint64_t (*node_bytes)(const Network&, const RouteRequest&) = nullptr;
   absl::Status (*run)(RouteRun&) = nullptr;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,6 +49,11 @@ absl::Status CheckStoreAndForwardRoute(const Network& network, const RouteReques
   return CheckStoreAndForward(network, {.packets = 1, .buffer = request.buffer});
 }
 
+uint64_t StoreAndForwardNodeBytes(const Network& network, const RouteRequest&) {
+  return sizeof(StoreAndForwardRule::Node) +
+         static_cast<size_t>(network.ports()) * sizeof(uint32_t);  // Node::held
+}
+
 absl::Status RunStoreAndForwardRoute(RouteRun& run) {
   const FaultySwitches faulty(run.faults);
   const std::vector<bool> usable = UsableLinks(run.network, faulty);
@@ -57,7 +63,9 @@ absl::Status RunStoreAndForwardRoute(RouteRun& run) {
                                        outputs, usable, latencies);
   StepClock<LoggedStoreAndForwardRule> clock(run.network, rule, run.crew);
   StepLimits limits{.idle_steps = 2 * kClockSteps};
-  if (run.request.max_steps > 0) limits.steps = run.request.max_steps * kClockSteps;
+  if (run.request.max_steps > 0) {
+    limits.steps = std::min(run.request.max_steps, UINT64_MAX / kClockSteps) * kClockSteps;
+  }
   StepEnd end = StepEnd::kDone;
   run.crew.Lead([&] {
     const std::vector<uint32_t>& first = run.request.relation.first;
@@ -79,13 +87,14 @@ absl::Status RunStoreAndForwardRoute(RouteRun& run) {
 }  // namespace
 
 RouteProgramRun StoreAndForwardRoute() {
-  return {
-      .program = {"store_and_forward", "greedy, a switch with little room; Leighton and Maggs 1992",
-                  "butterfly without extra stages, randomly_wired_butterfly, "
-                  "dilated_butterfly, multibutterfly"},
-      .around_faults = true,
-      .check = CheckStoreAndForwardRoute,
-      .run = RunStoreAndForwardRoute};
+  return {.program = {.name = "store_and_forward",
+                      .about = "greedy, a switch with little room; Leighton and Maggs 1992",
+                      .networks = "butterfly without extra stages, randomly_wired_butterfly, "
+                                  "dilated_butterfly, multibutterfly",
+                      .around_faults = true},
+          .check = CheckStoreAndForwardRoute,
+          .node_bytes = StoreAndForwardNodeBytes,
+          .run = RunStoreAndForwardRoute};
 }
 
 }  // namespace bfly::dataplane

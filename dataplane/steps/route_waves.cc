@@ -73,6 +73,7 @@ void TakeWaves(RouteRun& run, const std::vector<uint32_t>& number, const std::ve
     wave.phases = (clock.step() + phase - 1) / phase;
     wave.steps = end == StepEnd::kDone ? std::min(wave.phases * phase, limits.steps) : clock.step();
     run.report.steps += wave.steps;
+    run.report.steps_not_taken += wave.steps - clock.step();
     run.report.phases += wave.phases;
     run.report.waves.push_back(wave);
     if (end == StepEnd::kDone && run.request.max_steps > 0 &&
@@ -84,6 +85,11 @@ void TakeWaves(RouteRun& run, const std::vector<uint32_t>& number, const std::ve
     run.report.trouble = absl::StrCat("no packet of wave ", run.report.waves.back().wave,
                                       " has moved in an even and an odd phase");
   }
+}
+
+uint64_t WavesNodeBytes(const Network& network, const RouteRequest&) {
+  // A WaveWiring has 5/4 bytes for each link.
+  return sizeof(LoggedWavesRule::Node) + static_cast<uint64_t>(network.ports()) * 5 / 4;
 }
 
 // A wave whose packets all see links to sound switches always moves: every packet among those
@@ -116,12 +122,15 @@ absl::Status RunWavesRoute(RouteRun& run) {
 }  // namespace
 
 RouteProgramRun WavesRoute() {
-  return {.program = {"waves", "Upfal's permutations, one packet a node; Diebold 2008",
-                      "butterfly without extra stages, wrapped_butterfly with passes: 1, "
-                      "randomly_wired_butterfly, dilated_butterfly, multibutterfly"},
-          .around_faults = true,
-          .check = CheckWavesRoute,
-          .run = RunWavesRoute};
+  return {
+      .program = {.name = "waves",
+                  .about = "Upfal's permutations, one packet a node; Diebold 2008",
+                  .networks = "butterfly without extra stages, wrapped_butterfly with passes: 1, "
+                              "randomly_wired_butterfly, dilated_butterfly, multibutterfly",
+                  .around_faults = true},
+      .check = CheckWavesRoute,
+      .node_bytes = WavesNodeBytes,
+      .run = RunWavesRoute};
 }
 
 }  // namespace bfly::dataplane

@@ -45,12 +45,10 @@ absl::Status Sources::Replace(const std::vector<SourceConfig>& sources, Retired&
   if (running_ != nullptr) retired.Add(period, std::move(running_));
   running_ = std::move(next);
   ids_ = std::move(ids);
-  const bool taken_up = period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+  const bool taken_up = period.Wait(std::chrono::steady_clock::now() + kTakeUpTime);
   retired.Collect();
   if (taken_up) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      "a worker of the first stage made no pass within 2 s; it will switch to the new sources "
-      "when it does");
+  return NotTakenUp("it is of the first stage, and takes up the new sources when it does");
 }
 
 std::vector<SourceCounters> Sources::counters() const {

@@ -125,6 +125,16 @@ TEST_F(DryRunTest, WrongFieldsAreNamed) {
               HasSubstr("extra_stages runs on: butterfly"));
 }
 
+TEST_F(DryRunTest, AProgramThatDoesNotGoAroundFaultsNeedsEverythingUp) {
+  Begin(v1::MULTIBUTTERFLY, 16, 2);
+  v1::SetNodeStateRequest down;
+  down.set_row(3);
+  ASSERT_TRUE(Call(*controller_->fabric, &v1::Fabric::Stub::SetNodeState, down).ok());
+  const absl::Status status = DryRun(Of("greedy")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("bring them up"));
+}
+
 // A dry run changes nothing, so it does not need the primary role.
 TEST_F(DryRunTest, AnybodyMayAskWhileAnotherClientIsPrimary) {
   Begin(v1::MULTIBUTTERFLY, 16, 2);
@@ -140,13 +150,17 @@ TEST_F(DryRunTest, AnybodyMayAskWhileAnotherClientIsPrimary) {
 }
 
 TEST(DryRun, EndsWhenItIsInterruptedOrTooLate) {
-  const Network network = *Network::Make(
+  const Network multibutterfly = *Network::Make(
       {.kind = NetworkKind::kMultibutterfly, .rows = 64, .seed = 3, .multiplicity = 2});
-  const FaultSet faults(network);
+  const Network butterfly =
+      *Network::Make({.kind = NetworkKind::kButterfly, .rows = 64, .extra_stages = 4});
   const auto fine = [] { return absl::OkStatus(); };
-  for (const char* program : {"waves", "greedy", "h_relation", "store_and_forward"}) {
+  for (const absl::string_view program :
+       {"waves", "greedy", "h_relation", "store_and_forward", "extra_stages"}) {
+    const Network& network = program == "extra_stages" ? butterfly : multibutterfly;
+    const FaultSet faults(network);
     v1::RouteRequest request;
-    request.set_program(program);
+    request.set_program(std::string(program));
     if (request.program() != "waves") request.set_h(request.program() == "greedy" ? 64 : 8);
     ASSERT_TRUE(RunDry(request, network, faults, fine).ok()) << program;
     int asked = 0;

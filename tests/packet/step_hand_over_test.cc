@@ -29,7 +29,8 @@ TEST(StepWorkersHandOver, NobodyTakesOverWhatTheAccountDoesNotSayIsHandedOn) {
   };
   Segment unused({});
   LoadedStepPrograms programs(
-      network, plan, stage_of, [&](Row) -> Segment& { return unused; }, {}, FaultSet(network));
+      network, plan, stage_of, [&](Row) -> Segment& { return unused; }, {}, FaultSet(network),
+      [] { return UINT64_MAX; });
   StageCrew& crew = programs.crew();
   crew.set_fewest_barriers(1);
   struct Pass {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "dataplane/fabric/loaded_fabric.h"
@@ -41,7 +42,7 @@ class StepWorkersInTheMiddle : public testing::Test {
   }
 
   absl::StatusOr<StepRun> RunLong() {
-    return programs_->Run("store_and_forward", FaultSet(fabric_->network()),
+    return programs_->Run(program_, faults_.value_or(FaultSet(fabric_->network())),
                           {.relation = *RelationByName("random", 64, 64, 3)}, {},
                           [this] { return cancel_.load(); });
   }
@@ -77,7 +78,9 @@ class StepWorkersInTheMiddle : public testing::Test {
 
   SlowInlet::Speed speed_, unused_;
   std::atomic<bool> cancel_{false};
+  const char* program_ = "store_and_forward";
   std::unique_ptr<LoadedFabric> fabric_;
+  std::optional<FaultSet> faults_;  // what runs are told of links; empty: all are up
   StepPrograms* programs_ = nullptr;
   std::thread caller_;
   absl::StatusOr<StepRun> result_ = absl::InternalError("not run");
@@ -120,8 +123,33 @@ TEST_F(StepWorkersInTheMiddle, ALinkThatFailsEndsTheRunAndIsNamed) {
   const absl::Status status = Join();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(status.message()), HasSubstr("link s2 r5 p1 went down after step "));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("run it again: it goes around links"));
   ExpectDropped(DropReason::kLinkDown);
   ASSERT_TRUE(fabric_->SetLinkUp({2, 5, 1}, true).ok());
+  ExpectWorks();
+}
+
+TEST_F(StepWorkersInTheMiddle, AProgramThatDoesNotGoAroundLinksSaysSo) {
+  for (const char* program : {"greedy", "extra_stages"}) {
+    SCOPED_TRACE(program);
+    program_ = program;
+    faults_.reset();
+    const uint64_t before = fabric_->summary().conservation.delivered;
+    speed_.slow = true;
+    caller_ = std::thread([this] { result_ = RunLong(); });
+    WaitUntil(*fabric_, [&](const Snapshot& s) { return s.conservation.delivered > before + 100; });
+    ASSERT_TRUE(fabric_->SetLinkUp({2, 5, 1}, false).ok());
+    absl::Status status = Join();
+    EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("run it again when all links are up"));
+    faults_.emplace(fabric_->network());
+    faults_->SetLinkUp({2, 5, 1}, false);
+    status = RunLong().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("bring them up"));
+    ASSERT_TRUE(fabric_->SetLinkUp({2, 5, 1}, true).ok());
+  }
+  faults_.reset();
   ExpectWorks();
 }
 

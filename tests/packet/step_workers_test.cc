@@ -62,6 +62,7 @@ void ExpectSame(const RouteReport& workers, const RouteReport& clock) {
   EXPECT_EQ(workers.finished, clock.finished);
   EXPECT_EQ(workers.trouble, clock.trouble);
   EXPECT_EQ(workers.steps, clock.steps);
+  EXPECT_EQ(workers.steps_not_taken, clock.steps_not_taken);
   EXPECT_EQ(workers.phases, clock.phases);
   EXPECT_EQ(workers.mean_latency, clock.mean_latency);
   EXPECT_EQ(workers.max_latency, clock.max_latency);
@@ -177,6 +178,35 @@ TEST(StepWorkers, CountEveryPacketOnTheLinksOfItsPath) {
     EXPECT_GT(run->barrier_seconds, 0);
     EXPECT_EQ(PacketCounts(fabric->snapshot()), WalkedCounts(network, packets)) << program;
   }
+}
+
+TEST(StepWorkers, OfWavesMeetThreeTimesInEveryStepThatTheyTake) {
+  const FabricConfig config = Halves(NetworkKind::kButterfly, 8);
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  MeasureFewBarriers(*fabric);
+  uint64_t not_taken = 0;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const Relation relation = *RelationByName("random", 8, 1, seed);
+    const absl::StatusOr<StepRun> run =
+        RunOn(*fabric, {"waves", config.network, {.relation = relation, .waves = 4}});
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->barriers, 3 * run->report.steps_taken());
+    not_taken += run->report.steps_not_taken;
+  }
+  EXPECT_GT(not_taken, 0u);
+}
+
+TEST(StepWorkers, TakeNoMoreMemoryThanTheyMay) {
+  const FabricConfig config = Halves(NetworkKind::kButterfly, 8);
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  MeasureFewBarriers(*fabric);
+  const Case c{"greedy", config.network, {.relation = *RelationByName("random", 8, 1, 3)}};
+  const absl::Status status =
+      (*fabric->step_programs())
+          ->Run(c.program, FaultSet(fabric->network()), c.request, {.max_bytes = 100}, nullptr)
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(RunOn(*fabric, c).ok());
 }
 
 TEST(StepWorkers, GoAroundLinksThatAreDown) {

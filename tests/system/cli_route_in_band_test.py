@@ -60,8 +60,11 @@ class RouteInBand(CommandLineTest):
         self.assertEqual(cost["workers"], len(WORKERS))
         self.assertGreater(cost["seconds"], 0)
         self.assertGreater(cost["barrier_seconds"], 0)
-        self.assertGreaterEqual(cost["barriers"], report["steps"])
-        self.assertAlmostEqual(cost["steps_per_second"], report["steps"] / cost["seconds"], delta=1)
+        self.assertLessEqual(cost["steps"], report["steps"])
+        self.assertGreaterEqual(cost["barriers"], cost["steps"])
+        self.assertAlmostEqual(cost["steps_per_second"], cost["steps"] / cost["seconds"], delta=1)
+        if report["program"] == "waves":
+            self.assertEqual(cost["barriers"], cost["steps"] * (3 if len(WORKERS) > 1 else 1))
         return report
 
     def begin(self, *words):
@@ -138,7 +141,7 @@ class RouteInBand(CommandLineTest):
         self.assertEqual((report["delivered"], report["left_out"]), (14, 2))
         self.assertEqual((report["faulty_inputs"], report["faulty_outputs"]), ([3], [9]))
         self.same_as_in_the_step_clock("--program", "store_and_forward", "--h", 4, file=faults)
-        self.assertIn("is defined on a network without any",
+        self.assertIn("links or nodes are down; bring them up",
                       self.refused("--in-band", "--program", "h_relation", "--share", 16))
         self.bfly("node", "restore", 0, 3)
         self.bfly("node", "restore", 4, 9)

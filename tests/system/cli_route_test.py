@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step programs step by step, as the command line runs them. No fabric is up."""
+"""Step programs step by step, as the command line runs them, and networks as it describes them. No fabric is up."""
 
 import json
+import pathlib
 import unittest
 
 from command_line import CommandLineTest
@@ -21,6 +22,14 @@ class Route(CommandLineTest):
         done = self.bfly("route", *words, check=False)
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
         return done.stderr
+
+    def test_a_hypercube_has_the_links_of_the_cube_and_others(self):
+        # Stamoulis & Tsitsiklis, section 1.1: d 2^d links.
+        shipped = pathlib.Path(__file__).resolve().parents[2] / "topologies/examples/hypercube.yaml"
+        self.assertEqual(self.bfly("describe", shipped).stdout.splitlines()[:2],
+                         ["hypercube: hypercube, 16 rows, 5 levels, 4 stages, 64 links, and 64 more that keep the row, "
+                          "which are not links of the cube",
+                          "every path has 4 hops and at most 4 links (dilation)"])
 
     def test_packets_for_one_output_wait_before_its_last_link(self):
         # Four packets cross the last link one after the other, in steps 2 to 5.
@@ -61,7 +70,7 @@ class Route(CommandLineTest):
         self.assertEqual((report["faulty_inputs"], report["faulty_outputs"]), ([3], [9]))
         self.assertIn("2 packets not sent because of faults; cut off: no path leads from input row 3; "
                       "cut off: no path leads to output row 9", self.bfly("route", *words, "waves").stdout)
-        self.assertIn("is defined on a network without any", self.refused(*words, "h_relation", "--share", 16))
+        self.assertIn("h_relation chooses paths without looking for faults", self.refused(*words, "h_relation", "--share", 16))
         file = self.write("level.yaml", MULTIBUTTERFLY + "faults: {nodes: [{levels: 2, rows: 0-15}]}\n")
         for program in ("waves", "store_and_forward"):
             self.assertIn("none of the 16 packets can be delivered, because every node of level 2 is down",

@@ -40,10 +40,11 @@ TEST(StageLoadPicture, ShowsTheRarestToo) {
 
 TEST(RouteReportText, TellsWhatTheStepsTookOnStageWorkers) {
   v1::RouteReport report;
-  report.set_steps(57);
+  report.set_steps(60);
   EXPECT_THAT(RouteReportText(report), Not(HasSubstr("in band")));
   v1::RouteInBand& in_band = *report.mutable_in_band();
   in_band.set_seconds(0.000412);
+  in_band.set_steps(57);
   in_band.set_steps_per_second(57 / 0.000412);
   in_band.set_barriers(171);
   in_band.set_barrier_seconds(0.00000041);

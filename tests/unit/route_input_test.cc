@@ -37,7 +37,9 @@ TEST(RouteInput, RefusesFaultsWhereTheAlgorithmDoesNotKnowThem) {
   faults.SetNodeUp({0, 3}, false);
   const RouteRequest request{.relation = *RelationByName("identity", 16, 1, 1),
                              .h_relation = {.neighbours = 2, .share = 1}};
-  EXPECT_THAT(std::string(RunRoute("h_relation", network, faults, request, {}).status().message()),
+  const absl::Status status = RunRoute("h_relation", network, faults, request, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
               HasSubstr("h_relation chooses paths without looking for faults"));
 }
 
@@ -65,6 +67,9 @@ TEST(RouteInput, SaysWhichRowMakesThePacketsNoHRelation) {
   EXPECT_THAT(ErrorOf("waves", network, request), HasSubstr("row 0 sends 2 messages"));
   EXPECT_THAT(ErrorOf("extra_stages", Butterfly(4), request),
               HasSubstr("row 1 sends 1 packets and row 0 sends 2"));
+  request.relation = RelationOf({{}, {0}, {1}, {2}});
+  EXPECT_THAT(ErrorOf("extra_stages", Butterfly(4), request),
+              HasSubstr("row 1 sends 1 packets and row 0 sends 0"));
   request.relation = RelationOf({{0}, {0}, {2}, {3}});
   EXPECT_THAT(ErrorOf("extra_stages", Butterfly(4), request), HasSubstr("packet 0 of the inputs"));
   request.relation = RelationOf({{}, {}, {}, {}});
@@ -94,6 +99,39 @@ TEST(RouteInput, NamesTheBytesThatTooManyPacketsWouldTake) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("1409286144 bytes"), HasSubstr("use a smaller h (12483 fits)")));
+}
+
+// A packet takes 20 * 8 + 4 bytes, and a node 32 bytes and 4 for each of its two links:
+// 2^20 * (164 + 21 * 40) bytes are 1,004 MiB.
+TEST(RouteInput, CountsTheMemoryOfNodes) {
+  const Network large = Butterfly(1 << 20);
+  RouteRequest request{.relation = *RelationByName("identity", 1 << 20, 1, 1), .queue_limit = 4};
+  const absl::Status status = Try("greedy", large, request, {.max_bytes = 512 << 20}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("greedy takes 1004 MiB for 1048576 packets and the nodes of 1048576 rows, "
+                        "and 512 MiB are left"));
+  request.relation = *RelationByName("identity", 4, 1, 1);
+  const uint64_t need = 4 * (2 * 8 + 4) + 3 * 4 * 40;
+  EXPECT_EQ(Try("greedy", Butterfly(4), request, {.max_bytes = need - 1}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Try("greedy", Butterfly(4), request, {.max_bytes = need}).ok());
+}
+
+TEST(RouteInput, TakesAnyLimitOfSteps) {
+  const Network network = Multibutterfly(16, 2);
+  RouteRequest request{.relation = *RelationByName("random", 16, 1, 5)};
+  for (const char* program : {"waves", "greedy", "store_and_forward"}) {
+    request.max_steps = 0;
+    const RouteReport free = *Try(program, network, request);
+    for (request.max_steps = UINT64_MAX; request.max_steps > 1ull << 61; request.max_steps /= 2) {
+      const RouteReport limited = *Try(program, network, request);
+      EXPECT_TRUE(limited.finished) << program << " " << request.max_steps;
+      EXPECT_EQ(limited.steps, free.steps) << program;
+    }
+    request.max_steps = 1ull << 63;
+    EXPECT_EQ(Try(program, network, request)->steps, free.steps) << program;
+  }
 }
 
 TEST(RelationFile, HasALineForEachInput) {

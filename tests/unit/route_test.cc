@@ -343,7 +343,7 @@ TEST(Route, EndsAtTheLimitOfSteps) {
 // relations the last link is of the first colour of its phase, and a packet arrives in step 3.
 TEST(Route, WavesTakeNoStepMoreThanTheLimit) {
   const Network network = Butterfly(4);
-  int early = 0;
+  int early = 0, left_out = 0;
   for (const std::vector<std::vector<Row>>& outputs :
        {std::vector<std::vector<Row>>{{0}, {1}, {2}, {3}}, {{1}, {0}, {3}, {2}}}) {
     RouteRequest request{.relation = RelationOf(outputs), .waves = 4};
@@ -356,10 +356,14 @@ TEST(Route, WavesTakeNoStepMoreThanTheLimit) {
       }
       if (request.max_steps >= 16) {
         EXPECT_TRUE(report.finished) << request.max_steps;
+        // Each wave ends with the step in which its only packet arrives.
+        EXPECT_EQ(static_cast<double>(report.steps_taken()), 4 * report.mean_latency);
+        left_out += report.steps_not_taken > 0;
       }
     }
   }
   EXPECT_EQ(early, 1);
+  EXPECT_GT(left_out, 0);
 }
 
 TEST(Route, KeepsAtMostSoManySamples) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
 #include <vector>
 
 #include "dataplane/steps/packet_traffic.h"
@@ -20,9 +21,12 @@ class OwningCrew final : public Crew {
                  {1, network.hops() + 1, 0, network.rows() / 2},
                  {1, network.hops() + 1, network.rows() / 2, network.rows()}}) {}
   int led = 0;
+  int calls_left = INT_MAX;  // then the crew gives up
 
  private:
   void Do(size_t count, const Call& call) override {
+    if (calls_left-- <= 0) set_given_up(true);
+    if (given_up()) return;
     while (count-- > 0) call(0, count);
   }
   void DoLead(const Call& call) override {
@@ -80,13 +84,14 @@ void ExpectTraffic(const Network& network, const Relation& relation, const Route
   EXPECT_EQ(*std::max_element(carried.begin(), carried.end()), report.congestion);
 }
 
-TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
-  struct Case {
-    const char* program;
-    Network network;
-    RouteRequest request;
-  };
-  const std::vector<Case> cases = {
+struct Case {
+  const char* program;
+  Network network;
+  RouteRequest request;
+};
+
+std::vector<Case> Cases() {
+  return {
       {"waves", Multibutterfly(64, 2), {.relation = *RelationByName("random", 64, 1, 5)}},
       {"waves",
        Multibutterfly(64, 2),
@@ -104,7 +109,10 @@ TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
        {.relation = *RelationByName("random", 64, 4, 1),
         .h_relation = {.neighbours = 4, .share = 16}}},
   };
-  for (const Case& c : cases) {
+}
+
+TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
+  for (const Case& c : Cases()) {
     const RouteOptions plain{.level = 2};
     const RouteReport one = *Try(c.program, c.network, c.request, plain);
     OwningCrew crew(c.network);
@@ -117,6 +125,7 @@ TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
     EXPECT_TRUE(owned.finished);
     EXPECT_EQ(owned.trouble, one.trouble);
     EXPECT_EQ(owned.steps, one.steps);
+    EXPECT_EQ(owned.steps_not_taken, one.steps_not_taken);
     EXPECT_EQ(owned.phases, one.phases);
     EXPECT_EQ(owned.delivered, one.delivered);
     EXPECT_EQ(owned.mean_latency, one.mean_latency);
@@ -124,6 +133,19 @@ TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
     EXPECT_EQ(owned.standing, one.standing);
     EXPECT_EQ(owned.standing_of_level, one.standing_of_level);
     ExpectTraffic(c.network, c.request.relation, owned, traffic);
+  }
+}
+
+// After three calls packets have crossed a link and none has arrived.
+TEST(RouteOnWorkers, ARunThatIsGivenUpHasNoReport) {
+  for (const Case& c : Cases()) {
+    for (const int calls : {0, 3, 12}) {
+      OwningCrew crew(c.network);
+      crew.calls_left = calls;
+      EXPECT_EQ(Try(c.program, c.network, c.request, {.level = 2, .crew = &crew}).status().code(),
+                absl::StatusCode::kCancelled)
+          << c.program << " after " << calls << " calls";
+    }
   }
 }
 
