@@ -19,7 +19,7 @@ struct NeededCapability {
   const char* use;
 };
 constexpr NeededCapability kWanted[] = {
-    {CAP_NET_ADMIN, "CAP_NET_ADMIN", "net_af_xdp, net_tap"},
+    {CAP_NET_ADMIN, "CAP_NET_ADMIN", "net_af_xdp, net_tap, net_af_packet"},
     {CAP_NET_RAW, "CAP_NET_RAW", "net_af_xdp, net_af_packet"},
     {CAP_BPF, "CAP_BPF", "net_af_xdp"},
     {CAP_IPC_LOCK, "CAP_IPC_LOCK", "hugepages, PCI cards"},

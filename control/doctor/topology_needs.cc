@@ -152,7 +152,7 @@ std::optional<Finding> KernelDriverProblem(const std::string& device, const Mach
   const bool xdp = absl::StartsWith(device, "net_af_xdp");
   const bool tap = absl::StartsWith(device, "net_tap");
   const bool packet = absl::StartsWith(device, "net_af_packet");
-  if (((xdp || tap) && lacks(CAP_NET_ADMIN)) || ((xdp || packet) && lacks(CAP_NET_RAW)) ||
+  if (((xdp || tap || packet) && lacks(CAP_NET_ADMIN)) || ((xdp || packet) && lacks(CAP_NET_RAW)) ||
       (xdp && (lacks(CAP_BPF) || lacks(CAP_SYS_ADMIN)))) {
     return Finding{Fitness::kMissing, "you lack the capabilities that its driver needs",
                    "run bfly with sudo, or by its units (docs/operate.md)"};

@@ -186,8 +186,7 @@ absl::StatusOr<std::string> PathToOpen(const std::string& path) {
 
 constexpr char kHowToAllow[] =
     "start the data plane with --device-dir or --device-file (`bfly up` takes --device-dir too, "
-    "and "
-    "allows the files that its own FILE names)";
+    "and allows the files that its own FILE names)";
 
 }  // namespace
 

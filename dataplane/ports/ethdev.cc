@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/ethdev.h"
 
-#include <linux/if_packet.h>
-#include <net/if.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "dataplane/core/descriptor.h"
 #include "dataplane/ports/dpdk_log.h"
+#include "dataplane/ports/frame_pool.h"
+#include "dataplane/ports/interface_mtu.h"
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/ports/unix_socket.h"
 #include "dataplane/runtime/device_string.h"
-#include "dataplane/runtime/owned_fd.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -31,6 +28,7 @@ constexpr uint16_t kDescriptors = 1024;
 // Ethernet header and one VLAN tag, which DPDK does not count in an MTU.
 constexpr uint32_t kMtuLeavesOut = 18;
 constexpr uint32_t kUsualMtu = 1500;
+constexpr char kAfPacket[] = "net_af_packet";
 
 std::string NameOf(const std::string& device) { return device.substr(0, device.find(',')); }
 
@@ -43,45 +41,23 @@ absl::Status AtField(const std::string& field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
 }
 
-// The longest frame that fits a slot of AF_PACKET's ring, whose bytes the user may choose. In front
-// of a received frame the kernel writes TPACKET2_HDRLEN bytes, and begins the frame so that what
-// follows the Ethernet header is aligned. If framesz= is missing or is not a number, the driver
-// chooses or refuses: UINT32_MAX.
-uint32_t LongestInSlot(const std::string& device) {
-  constexpr uint32_t kBefore = TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - 14;
-  uint32_t slot = 0;
-  if (!absl::SimpleAtoi(DeviceArgument(device, "framesz").value_or(""), &slot)) return UINT32_MAX;
-  return slot - std::min(slot, kBefore);
+// The longest frame that DPDK takes in an MTU of the device.
+uint32_t LongestMtuFrame(const rte_eth_dev_info& info) {
+  return std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
 }
 
-// The longest frame that the device takes, with the Ethernet header and without FCS.
-uint32_t LongestFrame(const rte_eth_dev_info& info, const std::string& device) {
+// The longest frame that the device carries, with the Ethernet header and without FCS.
+uint32_t LongestFrame(const rte_eth_dev_info& info, const std::string& driver,
+                      const PacketRing& ring) {
   // memif chains buffers for frames of any length, although it reports 1,518.
-  if (std::strcmp(info.driver_name, "net_memif") == 0) return 0xffff;
-  // A buffer of AF_XDP is at most a page with all its headers (frame_pool.h), less the cache line
-  // that DPDK adds so that buffers do not all begin on the same memory channel.
-  if (std::strcmp(info.driver_name, "net_af_xdp") == 0) return 3402;
-  const uint32_t longest = std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
-  if (std::strcmp(info.driver_name, "net_af_packet") != 0) return longest;
-  return std::min(longest, LongestInSlot(device));
+  if (driver == "net_memif") return 0xffff;
+  if (driver == "net_af_xdp") return LongestXdpFrame();
+  const uint32_t longest = LongestMtuFrame(info);
+  return driver == kAfPacket ? std::min(longest, ring.longest_frame()) : longest;
 }
 
-// The MTU that the kernel has for the interface of a net_af_xdp or net_af_packet device. Other
-// devices, and those of which the kernel tells nothing, have no limit: UINT32_MAX.
-uint32_t InterfaceMtu(const rte_eth_dev_info& info) {
-  const absl::string_view driver = info.driver_name != nullptr ? info.driver_name : "";
-  ifreq request{};
-  if ((driver != "net_af_xdp" && driver != "net_af_packet") ||
-      if_indextoname(info.if_index, request.ifr_name) == nullptr) {
-    return UINT32_MAX;
-  }
-  const OwnedFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (ioctl(fd.get(), SIOCGIFMTU, &request) != 0) return UINT32_MAX;
-  return static_cast<uint32_t>(request.ifr_mtu);
-}
-
-// The most likely reason why an AF_XDP device does not open: DPDK takes an interface to have as
-// many queues as combined channels.
+// The most likely reason why an AF_XDP device does not open. DPDK assumes one queue for each
+// combined channel of the interface.
 std::string TooManyQueues(const EthdevConfig& config, const XdpEdge* edge) {
   if (edge == nullptr || config.queue_pairs == 1) return "";
   return absl::StrCat("; queue_pairs is ", config.queue_pairs,
@@ -90,6 +66,13 @@ std::string TooManyQueues(const EthdevConfig& config, const XdpEdge* edge) {
 }
 
 std::string Reason(int negative_errno) { return rte_strerror(-negative_errno); }
+
+absl::Status Refused(const EthdevConfig& config, const DpdkLogCapture& log, absl::string_view what,
+                     int negative_errno) {
+  return absl::UnavailableError(absl::StrCat(config.field, ": \"", config.device, "\": ", what,
+                                             ": ", Reason(negative_errno),
+                                             " (DPDK: ", log.LastLines("said nothing more"), ")"));
+}
 
 }  // namespace
 
@@ -186,36 +169,20 @@ absl::Status Ethdev::Own(const EthdevConfig& config) {
 
 absl::Status Ethdev::Configure(const EthdevConfig& config) {
   DpdkLogCapture log;
-  const auto refused = [&](absl::string_view what, int ret) {
-    return absl::UnavailableError(
-        absl::StrCat(config.field, ": \"", config.device, "\": ", what, ": ", Reason(ret),
-                     " (DPDK: ", log.LastLines("said nothing more"), ")"));
-  };
   rte_eth_dev_info info{};
-  if (int ret = rte_eth_dev_info_get(id_, &info); ret != 0) return refused("no information", ret);
+  if (int ret = rte_eth_dev_info_get(id_, &info); ret != 0) {
+    return Refused(config, log, "no information", ret);
+  }
   if (info.driver_name != nullptr) driver_ = info.driver_name;
-  const uint16_t queues = static_cast<uint16_t>(config.queue_pairs);
-  const int most = std::min<int>(info.max_rx_queues, info.max_tx_queues);
-  if (config.queue_pairs > most) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        config.field, ": queue_pairs is ", config.queue_pairs, ", but \"", config.device, "\" has ",
-        most, " (", info.max_rx_queues, " to receive, ", info.max_tx_queues, " to send)"));
+  if (driver_ == kAfPacket) {
+    if (absl::Status status = SetUpSockets(config, info); !status.ok()) return status;
   }
-  const uint32_t longest = LongestFrame(info, config.device);
-  if (config.max_frame_bytes > longest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(config.field, ": frames of ", config.max_frame_bytes,
-                     " bytes are to pass, but \"", config.device, "\" carries at most ", longest,
-                     "; lower max_frame_bytes or use another device"));
-  }
-  // The MTU is never below the usual one, so that frames over a smaller limit are received, counted
-  // and dropped, and never above DPDK's limit.
-  const uint32_t wanted = std::max(config.max_frame_bytes, kUsualMtu + kMtuLeavesOut);
-  const uint32_t sayable = std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
-  const auto mtu = static_cast<uint16_t>(std::min(wanted, sayable) - kMtuLeavesOut);
-
+  if (absl::Status status = CheckQueues(config, info); !status.ok()) return status;
+  const absl::StatusOr<uint16_t> mtu = ChooseMtu(config, info);
+  if (!mtu.ok()) return mtu.status();
+  const auto queues = static_cast<uint16_t>(config.queue_pairs);
   rte_eth_conf conf{};
-  conf.rxmode.mtu = mtu;
+  conf.rxmode.mtu = *mtu;
   if (queues > 1 && info.flow_type_rss_offloads != 0) {
     conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
     conf.rx_adv_conf.rss_conf.rss_hf =
@@ -225,26 +192,80 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
   // Every frame that is sent comes from this pool and has one owner.
   conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
   if (int ret = rte_eth_dev_configure(id_, queues, queues, &conf); ret != 0) {
-    return refused(absl::StrCat("cannot be configured with ", queues, " queue pairs and MTU ", mtu),
-                   ret);
+    return Refused(
+        config, log,
+        absl::StrCat("cannot be configured with ", queues, " queue pairs and MTU ", *mtu), ret);
   }
-  // rte_eth_dev_configure does not tell the kernel. The interface may have a larger MTU for others.
+  if (absl::Status status = RaiseInterfaceMtu(config, info, log); !status.ok()) return status;
+  if (absl::Status status = SetUpQueues(config, info, log); !status.ok()) return status;
+  return Start(config, log);
+}
+
+absl::Status Ethdev::SetUpSockets(const EthdevConfig& config, const rte_eth_dev_info& info) {
+  const absl::StatusOr<PacketRing> ring = PacketRing::Of(config.device);
+  if (!ring.ok()) return AtField(config.field, ring.status());
+  packet_ring_ = *ring;
+  packet_sockets_ = PacketSockets(info.if_index);
+  if (absl::Status status = packet_sockets_.SetUp(packet_ring_); !status.ok()) {
+    return AtField(absl::StrCat(config.field, ": \"", config.device, "\""), status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Ethdev::CheckQueues(const EthdevConfig& config, const rte_eth_dev_info& info) const {
+  const int most = std::min<int>(info.max_rx_queues, info.max_tx_queues);
+  if (config.queue_pairs <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      config.field, ": queue_pairs is ", config.queue_pairs, ", but \"", config.device, "\" has ",
+      most, " (", info.max_rx_queues, " to receive, ", info.max_tx_queues, " to send)"));
+}
+
+absl::StatusOr<uint16_t> Ethdev::ChooseMtu(const EthdevConfig& config,
+                                           const rte_eth_dev_info& info) const {
+  const uint32_t longest = LongestFrame(info, driver_, packet_ring_);
+  if (config.max_frame_bytes > longest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(config.field, ": frames of ", config.max_frame_bytes,
+                     " bytes must pass, but \"", config.device, "\" carries at most ", longest,
+                     "; lower max_frame_bytes or use another device"));
+  }
+  // The MTU is never below the usual one, so that frames over a smaller limit are received, counted
+  // and dropped, and never above DPDK's limit.
+  const uint32_t wanted = std::max(config.max_frame_bytes, kUsualMtu + kMtuLeavesOut);
+  const uint32_t largest_mtu_frame = LongestMtuFrame(info);
+  return static_cast<uint16_t>(std::min(wanted, largest_mtu_frame) - kMtuLeavesOut);
+}
+
+// rte_eth_dev_configure does not tell the kernel. The interface may have a larger MTU for others.
+absl::Status Ethdev::RaiseInterfaceMtu(const EthdevConfig& config, const rte_eth_dev_info& info,
+                                       const DpdkLogCapture& log) const {
+  const uint32_t present = InterfaceMtu(info);
+  // The kernel sends no untagged frame through an AF_PACKET socket that is longer than the MTU and
+  // the Ethernet header. DPDK would refuse this MTU, because it adds room for a VLAN tag. An
+  // interface whose MTU cannot be so large, as a macvlan's, keeps the MTU that it has.
+  const uint32_t untagged = config.max_frame_bytes - RTE_ETHER_HDR_LEN;
+  if (driver_ == kAfPacket && present < untagged && SetInterfaceMtu(info.if_index, untagged)) {
+    return absl::OkStatus();
+  }
   const uint32_t needed = config.max_frame_bytes - kMtuLeavesOut;
-  if (const uint32_t present = InterfaceMtu(info); present < needed) {
-    const int ret = rte_eth_dev_set_mtu(id_, static_cast<uint16_t>(needed));
-    if (ret != 0) {
-      return refused(absl::StrCat("frames of ", config.max_frame_bytes,
-                                  " bytes are to pass, but the interface's MTU of ", present,
-                                  " cannot be raised to ", needed, "; lower max_frame_bytes"),
-                     ret);
-    }
-  }
+  if (present >= needed) return absl::OkStatus();
+  const int ret = rte_eth_dev_set_mtu(id_, static_cast<uint16_t>(needed));
+  if (ret == 0) return absl::OkStatus();
+  return Refused(config, log,
+                 absl::StrCat("frames of ", config.max_frame_bytes,
+                              " bytes must pass, but the interface's MTU of ", present,
+                              " cannot be raised to ", needed, "; lower max_frame_bytes"),
+                 ret);
+}
+
+absl::Status Ethdev::SetUpQueues(const EthdevConfig& config, const rte_eth_dev_info& info,
+                                 const DpdkLogCapture& log) const {
   // A driver may ask for longer rings. AF_XDP does, because the kernel fills its rings between two
   // polls.
   uint16_t rx_descriptors = std::max(kDescriptors, info.default_rxportconf.ring_size);
   uint16_t tx_descriptors = std::max(kDescriptors, info.default_txportconf.ring_size);
   if (int ret = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors, &tx_descriptors); ret != 0) {
-    return refused("cannot size its rings", ret);
+    return Refused(config, log, "cannot size its rings", ret);
   }
   // The device's node may have no memory left, or none that DPDK knows: it looks for nodes at CPUs
   // up to 127 only.
@@ -252,23 +273,48 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
     const int ret = set_up(static_cast<unsigned>(node));
     return ret == -ENOMEM ? set_up(static_cast<unsigned>(SOCKET_ID_ANY)) : ret;
   };
-  for (uint16_t q = 0; q < queues; ++q) {
+  for (uint16_t q = 0; q < config.queue_pairs; ++q) {
     int ret = on_a_node([&](unsigned node) {
       return rte_eth_rx_queue_setup(id_, q, rx_descriptors, node, nullptr, config.pool);
     });
-    if (ret != 0) return refused(absl::StrCat("cannot set up receive queue ", q), ret);
+    if (ret != 0) {
+      return Refused(config, log, absl::StrCat("cannot set up receive queue ", q), ret);
+    }
     ret = on_a_node([&](unsigned node) {
       return rte_eth_tx_queue_setup(id_, q, tx_descriptors, node, nullptr);
     });
-    if (ret != 0) return refused(absl::StrCat("cannot set up transmit queue ", q), ret);
-  }
-  if (int ret = rte_eth_dev_start(id_); ret != 0) return refused("does not start", ret);
-  started_ = true;
-  const int promiscuous = rte_eth_promiscuous_enable(id_);
-  if (promiscuous != 0 && promiscuous != -ENOTSUP) {
-    return refused("cannot receive frames for all addresses (promiscuous)", promiscuous);
+    if (ret != 0) {
+      return Refused(config, log, absl::StrCat("cannot set up transmit queue ", q), ret);
+    }
   }
   return absl::OkStatus();
+}
+
+absl::Status Ethdev::Start(const EthdevConfig& config, const DpdkLogCapture& log) {
+  if (int ret = rte_eth_dev_start(id_); ret != 0)
+    return Refused(config, log, "does not start", ret);
+  started_ = true;
+  if (driver_ == kAfPacket) EmptyRings(config.queue_pairs);
+  const int promiscuous = rte_eth_promiscuous_enable(id_);
+  if (promiscuous != 0 && promiscuous != -ENOTSUP) {
+    return Refused(config, log, "cannot receive frames for all addresses (promiscuous)",
+                   promiscuous);
+  }
+  return absl::OkStatus();
+}
+
+// The rings may have frames that came before the sockets were set up, and even before the driver
+// bound them to the interface: frames of this kernel, and frames of other interfaces.
+void Ethdev::EmptyRings(int queues) const {
+  for (uint16_t q = 0; q < queues; ++q) {
+    rte_mbuf* frames[kBurst];
+    for (uint32_t taken = 0; taken < packet_ring_.slots;) {
+      const uint16_t count = rte_eth_rx_burst(id_, q, frames, kBurst);
+      if (count == 0) break;
+      rte_pktmbuf_free_bulk(frames, count);
+      taken += count;
+    }
+  }
 }
 
 absl::Status Ethdev::Steer(const EthdevConfig& config) {
@@ -276,7 +322,7 @@ absl::Status Ethdev::Steer(const EthdevConfig& config) {
   if (flow_rules_ != nullptr || !config.needs_queue_rules) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat(config.field, ": \"", config.device,
-                   "\" does not take the flow rules any more that it took before"));
+                   "\" now refuses the flow rules that it accepted before"));
 }
 
 Steering Ethdev::steering() const {
@@ -314,10 +360,11 @@ XdpCounters Ethdev::xdp() const {
   return counters.ok() ? *std::move(counters) : XdpCounters{};
 }
 
-uint64_t Ethdev::missed() const {
+uint64_t Ethdev::missed() {
+  missed_by_sockets_ += packet_sockets_.TakeDropped();
   rte_eth_stats stats{};
-  if (rte_eth_stats_get(id_, &stats) != 0) return 0;
-  return stats.imissed + stats.ierrors + stats.rx_nombuf;
+  if (rte_eth_stats_get(id_, &stats) != 0) return missed_by_sockets_;
+  return stats.imissed + stats.ierrors + stats.rx_nombuf + missed_by_sockets_;
 }
 
 }  // namespace bfly::dataplane

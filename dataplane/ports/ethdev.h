@@ -12,14 +12,18 @@
 #include "absl/status/statusor.h"
 #include "dataplane/core/port_status.h"
 #include "dataplane/ports/flow_rules.h"
+#include "dataplane/ports/packet_sockets.h"
 #include "dataplane/ports/queue_rule.h"
 #include "dataplane/xdp/attached_program.h"
 #include "dataplane/xdp/xdp_edge.h"
 #include "dataplane/xdp/xsk_rings.h"
 
+struct rte_eth_dev_info;
 struct rte_mempool;
 
 namespace bfly::dataplane {
+
+class DpdkLogCapture;
 
 struct EthdevConfig {
   std::string field;  // the device's place in the config, for messages: "ports[2].device"
@@ -51,8 +55,9 @@ class Ethdev {
   // kFlowRules, kRss or kSoftware.
   Steering steering() const;
   bool link_up() const;
-  // Frames that the device lost before a worker took them: no descriptor, errors, no buffer.
-  uint64_t missed() const;
+  // Frames that the device lost before a worker took them: no descriptor, errors, no buffer. One
+  // thread at a time.
+  uint64_t missed();
   // Takes the XDP program off the interface, bfly's or the user's own. From then on the interface's
   // frames pass to the kernel. Returns false if the device has no such program, or if it could not
   // be taken off; the device then goes on receiving.
@@ -69,12 +74,26 @@ class Ethdev {
   absl::Status Probe(const EthdevConfig& config);
   absl::Status Own(const EthdevConfig& config);
   absl::Status Configure(const EthdevConfig& config);
+  // The steps of Configure.
+  absl::Status SetUpSockets(const EthdevConfig& config, const rte_eth_dev_info& info);
+  absl::Status CheckQueues(const EthdevConfig& config, const rte_eth_dev_info& info) const;
+  absl::StatusOr<uint16_t> ChooseMtu(const EthdevConfig& config,
+                                     const rte_eth_dev_info& info) const;
+  absl::Status RaiseInterfaceMtu(const EthdevConfig& config, const rte_eth_dev_info& info,
+                                 const DpdkLogCapture& log) const;
+  absl::Status SetUpQueues(const EthdevConfig& config, const rte_eth_dev_info& info,
+                           const DpdkLogCapture& log) const;
+  absl::Status Start(const EthdevConfig& config, const DpdkLogCapture& log);
+  void EmptyRings(int queues) const;
   absl::Status Steer(const EthdevConfig& config);
 
   std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device; destroyed after the device is closed
   AttachedProgram users_program_;  // of an AF_XDP device with the argument xdp_prog=
   bool stopped_ = false;           // the XDP program was taken off the interface
   std::vector<XskRing> rings_;     // of an AF_XDP device
+  PacketRing packet_ring_;         // of an AF_PACKET device
+  PacketSockets packet_sockets_;   // of an AF_PACKET device
+  uint64_t missed_by_sockets_ = 0;
   std::unique_ptr<FlowRules> flow_rules_;  // null: the device has no flow rules
   bool spreads_ = false;                   // the device spreads frames by receive-side scaling
   rte_mempool* pool_ = nullptr;

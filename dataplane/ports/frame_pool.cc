@@ -26,6 +26,17 @@ constexpr uint32_t kMbufsInFabric = 8192;
 // AF_XDP leaves this free in front of each frame. Other devices need less: virtio-net writes its
 // own header of 12 bytes there, and is refused a buffer without room for it.
 constexpr uint32_t kXdpHeadroom = 256;
+constexpr uint32_t kPage = 4096;
+// rte_mempool_objhdr, which DPDK rounds up to cache lines.
+constexpr uint32_t kMempoolHeader = (sizeof(rte_mempool_objhdr) + RTE_CACHE_LINE_SIZE - 1) /
+                                    RTE_CACHE_LINE_SIZE * RTE_CACHE_LINE_SIZE;
+// DPDK adds a cache line so that buffers do not all begin on the same memory channel.
+constexpr uint32_t kSpread = RTE_CACHE_LINE_SIZE;
+constexpr uint32_t kLongestXdpFrame = kPage - kMempoolHeader - sizeof(rte_mbuf) -
+                                      RTE_PKTMBUF_HEADROOM - kSpread - kXdpHeadroom -
+                                      kTrunkOverhead;
+static_assert(RTE_CACHE_LINE_SIZE != 64 || kLongestXdpFrame == 3402,
+              "docs/kernel-interfaces.md says so");
 constexpr uint32_t kCachedPerLcore = 256;
 // DPDK gives buffers of an lcore's cache back to the pool when the cache would hold more than 1.5
 // times its size (CACHE_FLUSHTHRESH_MULTIPLIER of rte_mempool.c). Fewer stay there for good if the
@@ -137,6 +148,8 @@ uint32_t FramePoolRoom(uint32_t max_frame_bytes) {
   const uint32_t frame = (kXdpHeadroom + max_frame_bytes + kTrunkOverhead + 63) / 64 * 64;
   return RTE_PKTMBUF_HEADROOM + std::max(kDefaultRoom, frame);
 }
+
+uint32_t LongestXdpFrame() { return kLongestXdpFrame; }
 
 uint32_t FramePoolSize(const FabricConfig& config, size_t workers) {
   if (config.mbufs != 0) return config.mbufs;

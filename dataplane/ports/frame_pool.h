@@ -24,6 +24,9 @@ using FramePool = std::unique_ptr<rte_mempool, FramePoolDeleter>;
 // header; the longest frame with that header, as the other end of a trunk receives it; and the
 // bytes that a device writes beside the frame.
 uint32_t FramePoolRoom(uint32_t max_frame_bytes);
+// Bytes of the longest frame whose buffer, with all its headers, fits a page. The kernel takes no
+// longer buffer for AF_XDP.
+uint32_t LongestXdpFrame();
 
 // The number of buffers for the config: the number that the config gives. By default as many as the
 // rings of its devices and of spare_queue_pairs further queue pairs can hold, what the caches of

@@ -25,6 +25,7 @@ constexpr DriverCapability kNeeds[] = {
     {"net_af_xdp", CAP_NET_RAW, "CAP_NET_RAW"},
     {"net_af_xdp", CAP_BPF, "CAP_BPF"},
     {"net_tap", CAP_NET_ADMIN, "CAP_NET_ADMIN"},
+    {"net_af_packet", CAP_NET_ADMIN, "CAP_NET_ADMIN"},
     {"net_af_packet", CAP_NET_RAW, "CAP_NET_RAW"},
 };
 

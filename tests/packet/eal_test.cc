@@ -25,6 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal_lcores.h"
@@ -159,7 +161,8 @@ int CpuOf(int lcore) {
   return -1;
 }
 
-// How many threads of this process are pinned to each CPU alone: as the kernel says, as DPDK says.
+// How many threads of this process are pinned to each CPU alone, by the kernel's account and by
+// DPDK's.
 std::pair<std::map<int, int>, std::map<int, int>> PinnedThreads() {
   std::map<int, int> kernel, dpdk;
   const auto count = [](const cpu_set_t& set, std::map<int, int>& threads) {
@@ -335,13 +338,21 @@ TEST(Eal, AKernelDeviceWithoutRootIsRefusedWithTheCapabilityItNeeds) {
     FabricConfig config = OneWorker(NetworkKind::kButterfly, 2);
     HostPortConfig port;
     port.name = "h0";
-    port.device = "net_tap0";
     port.rows = {0};
-    config.ports = {port};
-    const std::vector<absl::Status> errors = Fabric::Verify(config);
-    return errors.size() == 1 && errors[0].code() == absl::StatusCode::kPermissionDenied &&
-           errors[0].message().find("ports[0].device: net_tap0 needs CAP_NET_ADMIN") !=
-               absl::string_view::npos;
+    const std::map<std::string, std::string> needs = {
+        {"net_tap0", "CAP_NET_ADMIN,"},
+        {"net_af_packet0,iface=lo", "CAP_NET_ADMIN and CAP_NET_RAW,"}};
+    for (const auto& [device, needed] : needs) {
+      port.device = device;
+      config.ports = {port};
+      const std::vector<absl::Status> errors = Fabric::Verify(config);
+      if (errors.size() != 1 || errors[0].code() != absl::StatusCode::kPermissionDenied ||
+          !absl::StartsWith(errors[0].message(),
+                            absl::StrCat("ports[0].device: ", device, " needs ", needed))) {
+        return false;
+      }
+    }
+    return true;
   }));
 }
 

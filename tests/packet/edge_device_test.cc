@@ -3,11 +3,15 @@
 #include <bpf/libbpf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_memory.h>
 #include <rte_mempool.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,6 +22,7 @@
 #include "dataplane/ports/ethdev.h"
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/memif_relay.h"
+#include "dataplane/ports/packet_sockets.h"
 #include "dataplane/xdp/edge_object.h"
 #include "tests/packet/edge_fixture.h"
 #include "tests/packet/frame_bytes.h"
@@ -286,17 +291,73 @@ TEST(MemifDeviceTest, AnIdThatTheDriverWouldReadAsAnotherIsRefused) {
 // Needs CAP_NET_ADMIN, as a TAP device does.
 TEST_F(JumboDeviceTest, ADeviceThatCannotCarryTheLongestFrameSaysWhatItCan) {
   EXPECT_THAT(Refusal(absl::StrCat("net_tap9,iface=bflyt", getpid())),
-              AllOf(StartsWith("ports[3].device: frames of 9018 bytes are to pass"),
+              AllOf(StartsWith("ports[3].device: frames of 9018 bytes must pass"),
                     HasSubstr("at most 1522")));
 }
 
 // In front of a received frame the kernel writes 32 bytes about the frame, 20 bytes of an address,
 // and what puts the byte after the Ethernet header at the next multiple of 16, which is 80: the
-// frame begins at 80 - 14 = 66, and 1024 - 66 = 958. Needs CAP_NET_RAW.
+// frame begins at 80 - 14 = 66. A frame of 1024 - 66 = 958 bytes may be a longer one that was cut.
+// Needs CAP_NET_ADMIN and CAP_NET_RAW.
 TEST_F(DeviceTest, APacketSocketWhoseSlotsAreTooShortSaysWhatTheyHold) {
   EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framesz=1024,blocksz=4096"),
-              AllOf(StartsWith("ports[3].device: frames of 1518 bytes are to pass"),
-                    HasSubstr("carries at most 958;")));
+              AllOf(StartsWith("ports[3].device: frames of 1518 bytes must pass"),
+                    HasSubstr("carries at most 957;")));
+  // A frame of 1584 - 66 = 1518 bytes fits, and so does what is left of a longer one. A block is
+  // 256 slots and 99 pages.
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framesz=1584,blocksz=405504"),
+              HasSubstr("carries at most 1517;"));
+}
+
+// Two slots of 1600 bytes fit in a block of 4096. The kernel puts the third one at 4096, where the
+// next block begins, and DPDK's driver looks for it at 3200. Needs CAP_NET_ADMIN.
+TEST_F(DeviceTest, APacketSocketWhoseSlotsDoNotFillABlockIsRefused) {
+  EXPECT_THAT(
+      Refusal("net_af_packet9,iface=lo,framesz=1600,blocksz=4096"),
+      AllOf(StartsWith("ports[3].device: framesz is 1600 and does not divide blocksz, which is "
+                       "4096"),
+            HasSubstr("such as 2048")));
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framesz=2064,blocksz=4096"),
+              HasSubstr("framesz is 2064 and does not divide blocksz"));
+  // A block is a page if the device does not say how long it is.
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framesz=1600"),
+              HasSubstr(absl::StrCat("does not divide blocksz, which is ", getpagesize(), ";")));
+}
+
+// DPDK's driver reads "1024x" as 1024, and takes the last of two arguments.
+TEST_F(DeviceTest, ASlotSizeThatTheDriverWouldReadAsAnotherIsRefused) {
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framesz=1024x,blocksz=4096"),
+              StartsWith("ports[3].device: framesz is \"1024x\", which is not a number"));
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framesz=2048,framesz=1024,blocksz=4096"),
+              AllOf(StartsWith("ports[3].device: "), HasSubstr("gives framesz twice")));
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,framecnt=512x"), HasSubstr("framecnt is \"512x\""));
+  EXPECT_THAT(Refusal("net_af_packet9,iface=lo,blocksz=4096x"), HasSubstr("blocksz is \"4096x\""));
+}
+
+// Exits with 0 if the error names what is needed, and with 2 if no user namespace can be made.
+[[noreturn]] void SetUpPacketSocketInUserNamespace() {
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) _exit(2);
+  const unsigned loopback = if_nametoindex("lo");
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_ifindex = static_cast<int>(loopback);
+  const int fd = socket(AF_PACKET, SOCK_RAW, 0);
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) _exit(3);
+  const absl::Status status = PacketSockets(loopback).SetUp(PacketRing{});
+  const bool names_it = status.message().find("CAP_NET_ADMIN") != absl::string_view::npos;
+  _exit(status.code() == absl::StatusCode::kPermissionDenied && names_it ? 0 : 1);
+}
+
+// A process there has all capabilities, but the kernel asks for those of the first user namespace.
+TEST(PacketSocketsTest, AnotherUserNamespaceIsRefusedWithTheCapabilityItNeeds) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) SetUpPacketSocketInUserNamespace();
+  int end = 0;
+  ASSERT_EQ(waitpid(child, &end, 0), child);
+  ASSERT_TRUE(WIFEXITED(end)) << end;
+  if (WEXITSTATUS(end) == 2) GTEST_SKIP() << "no user namespace can be made";
+  EXPECT_EQ(WEXITSTATUS(end), 0);
 }
 
 TEST_F(DeviceTest, ATapCarriesTheUsualFrames) {

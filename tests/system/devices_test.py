@@ -2,11 +2,38 @@
 """Other ways to attach a peer than AF_XDP: TAP, AF_PACKET, capture files; and how long their frames may be."""
 
 import json
+import os
+import re
+import signal
+import statistics
+import sys
 import unittest
 
 import fabric
 import frames
 import lab
+
+
+# Sends frames of 1,514 bytes to row 5, about 50 Mbit/s.
+_FLOOD = """
+import socket, time
+with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+    s.bind(("eth0", 0))
+    frame = bytes.fromhex("02bf00000005") + s.getsockname()[4] + bytes.fromhex("88b6") + bytes(1500)
+    while True:
+        for _ in range(20):
+            s.send(frame)
+        time.sleep(0.005)
+"""
+
+
+def mtus(namespace):
+    links = json.loads(namespace.run("ip", "-j", "link"))
+    return {link["ifname"]: link["mtu"] for link in links if link["ifname"].startswith("bf")}
+
+
+def drops(counters):
+    return {drop["reason"]: drop["packets"] for drop in counters["drops"]}
 
 
 class DevicesTest(unittest.TestCase):
@@ -116,14 +143,10 @@ class DevicesTest(unittest.TestCase):
         ports = [fabric.host_port(row) for row in (0, 1)]
         self.switch.ip("link", "set", "bf1", "mtu", 1500)
 
-        def mtus():
-            links = json.loads(self.switch.run("ip", "-j", "link"))
-            return {link["ifname"]: link["mtu"] for link in links if link["ifname"].startswith("bf")}
-
-        self.assertEqual(mtus(), {"bf0": 3388, "bf1": 1500})
+        self.assertEqual(mtus(self.switch), {"bf0": 3388, "bf1": 1500})
         with fabric.Fabric(self.lab, self.switch, fabric.topology(ports, max_frame_bytes=3402)) as net:
             # An MTU leaves out the Ethernet header and a VLAN tag, 18 bytes. None is lowered.
-            self.assertEqual(mtus(), {"bf0": 3388, "bf1": 3402 - 18})
+            self.assertEqual(mtus(self.switch), {"bf0": 3388, "bf1": 3402 - 18})
             hosts[0].ping(hosts[1].address)
             # 3,388 bytes with the headers of IPv4 and ICMP, not to be fragmented.
             hosts[0].run("ping", "-c", "5", "-i", "0.05", "-W", "5", "-M", "do", "-s", 3388 - 28, hosts[1].address)
@@ -147,21 +170,6 @@ class DevicesTest(unittest.TestCase):
             net.settled()
             net.down()
 
-    def test_hosts_on_af_packet_leave_their_checksums_to_the_edge(self):
-        """AF_PACKET sees segments of 64 KiB before the kernel cuts them: that the hosts must not leave to it."""
-        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in (0, 5)]
-        for host in hosts:
-            host.run("ethtool", "-K", "eth0", "tso", "off", "gso", "off")
-            self.assertIn("tx-checksumming: on", host.run("ethtool", "-k", "eth0"))
-        ports = [{"name": f"h{row}", "device": f"net_af_packet{row},iface=bf{row}", "rows": str(row)}
-                 for row in (0, 5)]
-        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
-            hosts[0].ping(hosts[1].address)
-            self.assertGreater(hosts[0].iperf3(hosts[1])["end"]["sum_received"]["bytes"], 1_000_000)
-            self.assertRegex(hosts[1].run("nstat", "-az", "TcpInCsumErrors"), r"TcpInCsumErrors\s+0\s")
-            net.settled()
-            net.down()
-
     def test_a_capture_file_goes_in_and_comes_out(self):
         """Row 0 plays a file; rows 1 to 7 are written to another. Two frames of it are for nobody."""
         sent = [frames.frame(frames.row_mac(row), frames.row_mac(0), payload=f"frame {i}".encode(), size=60 + i)
@@ -177,8 +185,7 @@ class DevicesTest(unittest.TestCase):
         with fabric.Fabric(self.lab, self.switch, content) as net:
             counters = net.settled(lambda c: c["conservation"]["injected"] == len(sent) + 2, "the file is played")
             self.assertEqual(counters["conservation"]["delivered"], len(sent))
-            self.assertEqual({drop["reason"]: drop["packets"] for drop in counters["drops"]},
-                             {"unknown_row": 1, "not_for_fabric": 1})
+            self.assertEqual(drops(counters), {"unknown_row": 1, "not_for_fabric": 1})
             net.down()
         received = frames.read_pcap(sink)
         self.assertEqual(sorted(received), sorted(sent))
@@ -186,6 +193,125 @@ class DevicesTest(unittest.TestCase):
         for row in range(1, 8):
             self.assertEqual([f for f in received if f[:6] == frames.row_mac(row)],
                              [f for f in sent if f[:6] == frames.row_mac(row)])
+
+
+class AfPacketTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+
+    def host(self, row, mtu=1500):
+        return self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24", mtu=mtu)
+
+    def two_hosts(self, mtu=1500):
+        return self.host(0, mtu), self.host(5, mtu)
+
+    def ports(self, *rows):
+        return [{"name": f"h{row}", "device": f"net_af_packet{row},iface=bf{row}", "rows": str(row)} for row in rows]
+
+    def test_hosts_leave_their_checksums_to_the_edge(self):
+        """AF_PACKET sees segments of 64 KiB before the kernel cuts them: that the hosts must not leave to it."""
+        hosts = self.two_hosts()
+        for host in hosts:
+            host.run("ethtool", "-K", "eth0", "tso", "off", "gso", "off")
+            self.assertIn("tx-checksumming: on", host.run("ethtool", "-k", "eth0"))
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(self.ports(0, 5))) as net:
+            hosts[0].ping(hosts[1].address)
+            self.assertGreater(hosts[0].iperf3(hosts[1])["end"]["sum_received"]["bytes"], 1_000_000)
+            self.assertRegex(hosts[1].run("nstat", "-az", "TcpInCsumErrors"), r"TcpInCsumErrors\s+0\s")
+            net.settled()
+            net.down()
+
+    def test_the_port_takes_no_frames_that_its_own_kernel_sends(self):
+        """The kernel speaks IPv6 on the interface: the fabric must not take that for the host, nor its address."""
+        hosts = self.two_hosts()
+
+        def sent():
+            return json.loads(self.switch.run("ip", "-j", "-s", "link", "show", "bf5"))[0]["stats64"]["tx"]["packets"]
+
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(self.ports(0, 5))) as net:
+            before = sent()
+            self.switch.run("sysctl", "-qw", "net.ipv6.conf.bf5.disable_ipv6=0")
+            lab.wait_until(lambda: sent() >= before + 3, "the kernel sends on bf5")
+            self.assertEqual(fabric.ports_by_name(net.settled())["h5"]["rx_packets"], 0)
+            hosts[0].ping(hosts[1].address)
+            net.down()
+
+    def test_fragments_are_joined_before_the_port_gets_them(self):
+        hosts = self.two_hosts()
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(self.ports(0, 5))) as net:
+            hosts[0].ping(hosts[1].address)
+            self.assertNotIn("oversized", drops(net.settled()))
+            hosts[0].run("ping", "-c", "1", "-W", "1", "-s", 3000, hosts[1].address, check=False)
+            net.settled(lambda counters: drops(counters).get("oversized") == 1, "three fragments count as one frame")
+            net.down()
+
+    def test_a_slow_interface_delays_only_its_own_frames(self):
+        """It takes 1 Mbit/s, and gets more. The hosts at the other ports share a worker with it."""
+        hosts = {row: self.host(row) for row in (0, 3, 5)}
+        self.switch.run("tc", "qdisc", "add", "dev", "bf5", "root", "tbf", "rate", "1mbit", "burst", "3000",
+                        "limit", "1000000")
+        ports = [fabric.host_port(0), fabric.host_port(3), *self.ports(5)]
+        ports[2]["device"] += ",qdisc_bypass=0"
+
+        def full(counters):
+            return drops(counters).get("port_full", 0)
+
+        content = fabric.topology(ports, placement=[{"stages": "0-7", "lcore": 0}])
+        with fabric.Fabric(self.lab, self.switch, content) as net:
+            hosts[0].ping(hosts[3].address)
+            flood = hosts[3].spawn(sys.executable, "-c", _FLOOD, name="flood")
+            before = full(net.counters_when(full, "the slow port is full"))
+            echoes = hosts[0].run("ping", "-c", "40", "-i", "0.05", "-W", "5", hosts[3].address)
+            net.counters_when(lambda counters: full(counters) > before, "the slow port is still full")
+            flood.stop()
+            times = [float(time) for time in re.findall(r"time=([\d.]+) ms", echoes)]
+            print(f"median round trip beside a slow port: {statistics.median(times):.1f} ms")
+            self.assertLess(statistics.median(times), 50, echoes)
+            net.down()
+
+    def test_untagged_frames_may_be_as_long_as_the_longest_frame(self):
+        """Linux sends no untagged frame that is longer than the MTU and the Ethernet header, 14 bytes."""
+        hosts = self.two_hosts(mtu=1504)
+        self.switch.ip("link", "set", "bf0", "mtu", 1518)
+        self.switch.ip("link", "set", "bf5", "mtu", 1500)
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(self.ports(0, 5), max_frame_bytes=1518)) as net:
+            self.assertEqual(mtus(self.switch), {"bf0": 1518, "bf5": 1518 - 14})
+            hosts[0].ping(hosts[1].address)
+            # 1,504 bytes with the headers of IPv4 and ICMP, not to be fragmented.
+            hosts[0].run("ping", "-c", "5", "-i", "0.05", "-W", "5", "-M", "do", "-s", 1504 - 28, hosts[1].address)
+            self.assertEqual(net.settled()["conservation"]["dropped"], 0)
+            net.down()
+
+    def test_an_interface_may_keep_an_mtu_that_is_enough_for_tagged_frames_only(self):
+        """A macvlan takes no larger MTU than the interface below it."""
+        self.host(0)
+        self.switch.ip("link", "add", "link", "bf0", "name", "bfm0", "up", "type", "macvlan")
+        ports = [{"name": "m0", "device": "net_af_packet0,iface=bfm0", "rows": "0"}]
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
+            self.assertEqual(mtus(self.switch), {"bf0": 1500, "bfm0": 1500})
+            net.down()
+
+    def test_frames_that_find_no_room_in_the_ring_are_missed(self):
+        hosts = self.two_hosts()
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(self.ports(0, 5))) as net:
+            data_plane = net.pid("dp0")
+            os.kill(data_plane, signal.SIGSTOP)
+            try:
+                frames.send(hosts[0], [frames.frame(frames.row_mac(5))] * 2000)
+            finally:
+                os.kill(data_plane, signal.SIGCONT)
+
+            def came(counters):
+                port = fabric.ports_by_name(counters)["h0"]
+                return port["rx_packets"] + port["rx_missed"]
+
+            counters = net.settled(lambda counters: came(counters) >= 2000, "each frame is received or missed")
+            self.assertEqual(came(counters), 2000)
+            # The ring has 512 slots.
+            self.assertGreaterEqual(fabric.ports_by_name(counters)["h0"]["rx_missed"], 1000)
+            net.down()
 
 
 if __name__ == "__main__":

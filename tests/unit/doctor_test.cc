@@ -104,6 +104,11 @@ class DoctorTest : public testing::Test {
     for (auto& need : TopologyNeeds(*topology, machine())) needs[need.name] = need.finding;
     return needs;
   }
+  Finding MemoryNeed(int memory_mb) {
+    const std::string begin = "name: large\nnetwork: {kind: butterfly, rows: 8}\n";
+    return Needs(absl::StrCat(begin, "data_planes: [{name: a, memory_mb: ", memory_mb, "}]\n"))
+        .at("a memory");
+  }
 
   TemporaryFolder folder_;
 };
@@ -195,12 +200,7 @@ TEST_F(DoctorTest, HugepagesAreReservedByTheDefaultSizeOfTheirPages) {
   Write("/sys/kernel/mm/hugepages/hugepages-524288kB/nr_hugepages", "2\n");
   ExpectFinding(CheckHugepages(machine()), Fitness::kSlower, "0 MiB free of 1024",
                 "vm.nr_hugepages=3, and");
-  const auto needs = Needs(R"(
-name: large
-network: {kind: butterfly, rows: 8}
-data_planes: [{name: a, memory_mb: 600}]
-)");
-  EXPECT_EQ(needs.at("a memory").mend, "sysctl -w vm.nr_hugepages=4");
+  EXPECT_EQ(MemoryNeed(600).mend, "sysctl -w vm.nr_hugepages=4");
 }
 
 TEST_F(DoctorTest, DataPlanesTakeHugepagesUntilTheyAreTooFew) {
@@ -234,12 +234,7 @@ TEST_F(DoctorTest, ADataPlaneTakesHugepagesOfOneSize) {
   Write("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "1\n");
   Write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "100\n");
   EXPECT_EQ(CheckHugepages(machine()).found, "1024 MiB free of 1024");
-  const auto needs = Needs(R"(
-name: large
-network: {kind: butterfly, rows: 8}
-data_planes: [{name: a, memory_mb: 1200}]
-)");
-  EXPECT_EQ(needs.at("a memory").found, "1200 MiB, of ordinary pages");
+  EXPECT_EQ(MemoryNeed(1200).found, "1200 MiB, of ordinary pages");
 }
 
 TEST_F(DoctorTest, LcoresOfPortsAreJudgedToo) {
@@ -269,8 +264,13 @@ TEST_F(DoctorTest, AUserWithoutCapabilitiesIsToldWhichAndWhatFor) {
   // Bit 13 alone: CAP_NET_RAW.
   Write("/proc/self/status", "CapEff:\t0000000000002000\nCpus_allowed_list:\t0-1\n");
   const Finding capabilities = CheckCapabilities(machine());
-  ExpectFinding(capabilities, Fitness::kSlower, "CAP_NET_ADMIN (net_af_xdp, net_tap)", "sudo");
+  ExpectFinding(capabilities, Fitness::kSlower,
+                "CAP_NET_ADMIN (net_af_xdp, net_tap, net_af_packet)", "sudo");
   EXPECT_THAT(capabilities.found, testing::Not(HasSubstr("CAP_NET_RAW (")));
+  const auto needs = Needs(
+      "name: n\nnetwork: {kind: butterfly, rows: 8}\n"
+      "ports: [{name: h0, device: \"net_af_packet0,iface=bf0\", rows: \"0\"}]\n");
+  ExpectFinding(needs.at("dp0 h0"), Fitness::kMissing, "you lack the capabilities", "sudo");
   ExpectFinding(CheckMemoryLock(machine()), Fitness::kSlower, "8192 KiB", "ulimit -l unlimited");
   Write("/proc/self/limits", "Max locked memory         unlimited            unlimited  bytes\n");
   EXPECT_EQ(CheckMemoryLock(machine()).verdict, Fitness::kOk);
@@ -392,8 +392,7 @@ ports:
   ExpectFinding(needs.at("a h2"), Fitness::kMissing, "/dev/net/tun", "modprobe tun");
   ExpectFinding(needs.at("a h3"), Fitness::kMissing, "/none.pcap", "capture");
   EXPECT_EQ(needs.at("a t").verdict, Fitness::kOk);
-  ExpectFinding(needs.at("b t"), Fitness::kMissing, "no network namespace lab1",
-                "ip netns add lab1");
+  ExpectFinding(needs.at("b t"), Fitness::kMissing, "no network namespace lab1", "netns add lab1");
 }
 
 }  // namespace
