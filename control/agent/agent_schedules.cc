@@ -54,8 +54,7 @@ void FillSlot(const dataplane::SlotCounters& counters, const v1::AgentSlot& slot
   }
   out->set_waited(counters.waited);
   if (counters.waited > 0) {
-    out->set_mean_wait_ns(static_cast<double>(counters.wait_ns) /
-                          static_cast<double>(counters.waited));
+    out->set_mean_wait_ns(counters.wait_ns / static_cast<double>(counters.waited));
   }
   out->set_waiting(counters.waiting);
   out->set_full(counters.full);
@@ -139,6 +138,7 @@ grpc::Status AgentSchedulesService::Get(grpc::ServerContext*,
   v1::AgentScheduleRequest& running = *response->mutable_running();
   running.set_id(held_->id());
   running.set_version(held_->version());
+  running.set_repairs(held_->repairs());
   if (request->slots()) {  // a schedule that lists its circuits is as large as its slots
     *running.mutable_schedule() = held_->schedule();
     *running.mutable_slots() = held_->slots();

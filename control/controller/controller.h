@@ -62,6 +62,8 @@ class Controller {
   LoadedIntent& intent() { return intent_; }
   FabricLoader& loader() { return loader_; }
   const IntentKeeper& keeper() const { return keeper_; }
+  // IntentKeeper::WriteNow. Needs the change lock.
+  void WriteIntent() { keeper_.WriteNow(); }
   FaultControl& faults() { return faults_; }
   LinkControl& links() { return links_; }
   PortControl& ports() { return ports_; }

@@ -20,7 +20,7 @@ constexpr milliseconds kLook{100};
 constexpr milliseconds kLookAgain{10};
 // How long it waits after an error, such as a full disk.
 constexpr milliseconds kAfterError{1'000};
-// It rests so many times as long as it wrote, so that it takes at most a fifth of a CPU.
+// It rests this many times as long as it wrote, so that it takes at most a fifth of a CPU.
 constexpr int kRest = 4;
 // More set-ups than there can be between two writes of a store that works.
 constexpr uint64_t kSetUpsAhead = 1 << 22;
@@ -82,8 +82,9 @@ absl::StatusOr<std::optional<v1::KeptIntent>> IntentKeeper::RestoreInto(Intent& 
     if (!WriteEnd()) {
       return ErrorAtField(
           absl::StatusCode::kFailedPrecondition, "resume",
-          absl::StrCat("what the last fabric was is not written yet (", problem(),
-                       "); mend that, or begin anew without resume, and lose what is not written"));
+          absl::StrCat(
+              "the last fabric's intent is not written to the store yet (", problem(),
+              "); repair the store, or load without resume and lose the unwritten changes"));
     }
   }
   const auto record = ReadRecord();

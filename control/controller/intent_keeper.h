@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the intent of the loaded fabric in the store, so that it survives the end of all processes.
 //
-// Placements are written by CircuitCommit before they are answered. Everything else is written by a
-// thread of its own a moment after it is committed, so that no set-up waits for a disk: what a
-// power cut may cost is the last fraction of a second. A fabric that ends in order is kept whole.
+// Placements are written by CircuitCommit before they are answered, and the end of a schedule is
+// written by WriteNow(). Everything else is written by a thread of its own a moment after it is
+// committed, so that no set-up waits for a disk: what a power cut may cost is the last fraction of
+// a second. A fabric that ends in order is kept whole.
 #pragma once
 
 #include <condition_variable>
@@ -60,6 +61,12 @@ class IntentKeeper final : public CircuitListener {
   // there does not take the data plane for whole. If the store cannot be written, it is written
   // later.
   void WriteNotWhole();
+  // Writes what is committed, before it returns. If the store cannot be written, it is written
+  // later. A fabric must be loaded.
+  void WriteNow() {
+    const std::lock_guard writing(writing_);
+    Write(Moment::kRunning, /*surely=*/true);
+  }
   // No fabric is loaded any more. What the last one was is kept. If the store cannot be written, it
   // is written later.
   void End();

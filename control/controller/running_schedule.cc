@@ -20,11 +20,13 @@ RunningSchedule NewSchedule(RoutedSchedule routed, std::vector<Fault> faults) {
 }
 
 RunningSchedule HeldSchedule(const v1::AgentScheduleRequest& held, const Intent& intent) {
-  return {.id = held.id(),
-          .version = held.version(),
-          .routed = RoutedScheduleOf(held, intent.state),
-          .faults = {},
-          .repair_from = {}};
+  RoutedSchedule routed = RoutedScheduleOf(held, intent.state);
+  CountBroken(intent.state.faults(), routed);
+  RunningSchedule running = NewSchedule(std::move(routed), intent.state.faults().down());
+  running.id = held.id();
+  running.version = held.version();
+  running.repairs = held.repairs();
+  return running;
 }
 
 std::shared_ptr<const RunningSchedule> AfterFaults(const Intent& intent, const Interrupt& interrupt,

@@ -37,14 +37,12 @@ struct ScheduleClient::Connection {
                                                                      const Request&, Response*),
                     const Request& request, Response* response, Deadline deadline) const {
     if (!credentials.ok()) return credentials;
-    const Deadline::duration left = deadline - Deadline::clock::now();
-    if (left <= Deadline::duration::zero()) {
-      return absl::DeadlineExceededError("the time was over before the data plane was asked");
-    }
+    const absl::StatusOr<Deadline::duration> left = TimeLeft(deadline);
+    if (!left.ok()) return left.status();
     grpc::ClientContext context;
     context.AddMetadata(kOwnerMetadata, owner);
     context.set_deadline(std::chrono::system_clock::now() +
-                         std::min<Deadline::duration>(kSchedulePatience, left));
+                         std::min<Deadline::duration>(kSchedulePatience, *left));
     return FromGrpc((stub.get()->*method)(&context, request, response));
   }
 };

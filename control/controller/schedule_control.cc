@@ -7,12 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "control/controller/schedule_message.h"
 #include "control/controller/schedule_request.h"
+#include "control/controller/schedule_view.h"
 
 namespace bfly::control {
 namespace {
 
 constexpr std::chrono::seconds kLookTime{5};
-// From a try to begin the schedule that was kept to the next one.
+// From a try to begin a schedule that the data plane refuses to the next one.
 constexpr std::chrono::seconds kBeginAgain{2};
 // How long one look repairs slots while changes wait.
 constexpr std::chrono::milliseconds kRepairTime{500};
@@ -23,6 +24,10 @@ absl::Status Unconfirmed(const absl::Status& late, absl::string_view change) {
   return absl::DeadlineExceededError(
       absl::StrCat(late.message(), "; ", change,
                    " as soon as the data plane confirms it, and the controller goes on asking"));
+}
+
+uint64_t IdOf(const std::shared_ptr<const RunningSchedule>& running) {
+  return running == nullptr ? 0 : running->id;
 }
 
 absl::Status CannotBeginYet(const absl::Status& why) {
@@ -38,7 +43,7 @@ ScheduleControl::ScheduleControl(LoadedIntent& intent, Options options)
       options_(std::move(options)),
       watch_([this] { Look(); }, options_.watch_interval) {}
 
-bool ScheduleControl::IsOf(const SharedNetwork& network) {
+bool ScheduleControl::IsForNetwork(const SharedNetwork& network) {
   const std::lock_guard lock(mutex_);
   return network_ == network;
 }
@@ -59,11 +64,14 @@ void ScheduleControl::Look() {
   if (!NeedsLook()) return;
   std::unique_lock change(intent_.change_lock());
   const SharedNetwork network = intent_.network();
-  if (!IsOf(network)) Forget();
-  if (network == nullptr || !intent_.CheckUsable().ok()) return;
-  if (!IsOf(network) && Deadline::clock::now() < begin_again_) return;
+  if (!IsForNetwork(network)) Forget();
+  if (network == nullptr || !intent_.now().ingress().usable()) return;
+  if (Deadline::clock::now() < begin_again_) return;
   const Deadline deadline = Deadline::clock::now() + kLookTime;
-  if (IsOf(network)) return Tell(KeepInStep(deadline));
+  if (IsForNetwork(network)) {
+    if (intent_.CheckUsable().ok()) Tell(KeepInStep(deadline));
+    return;
+  }
   bool asked = false;
   const absl::Status adopted = Adopt(deadline, /*begin_kept=*/true, [&asked] {
     asked = true;
@@ -71,7 +79,7 @@ void ScheduleControl::Look() {
   });
   if (!asked) return Tell(adopted);
   const absl::Status chosen = kept_paths_.ChooseAhead(intent_, change, stops_);
-  if (!chosen.ok() && !IsOf(network)) Tell(EndKept(chosen));
+  if (!chosen.ok() && !IsForNetwork(network)) Tell(EndKept(chosen));
 }
 
 void ScheduleControl::Forget() {
@@ -104,7 +112,7 @@ absl::Status ScheduleControl::CompareFirst(Deadline deadline, bool begin_kept,
                                            const Interrupt& interrupt) {
   absl::Status status = intent_.CheckLoaded();
   if (!status.ok()) return status;
-  if (IsOf(intent_.now().state.shared_network())) {
+  if (IsForNetwork(intent_.now().state.shared_network())) {
     if (!LeftKeptForAnother()) return absl::OkStatus();
     status = KeepInStep(deadline);  // ends what a failed start may have left
     if (!status.ok()) return status;
@@ -112,7 +120,7 @@ absl::Status ScheduleControl::CompareFirst(Deadline deadline, bool begin_kept,
   Forget();
   status = intent_.CheckUsable();
   if (status.ok()) status = Adopt(deadline, begin_kept, interrupt);
-  if (!IsOf(intent_.now().state.shared_network())) return status;
+  if (!IsForNetwork(intent_.now().state.shared_network())) return status;
   Tell(status);  // a schedule that was kept and does not fit any more holds up no other
   return absl::OkStatus();
 }
@@ -127,7 +135,8 @@ absl::Status ScheduleControl::Adopt(Deadline deadline, bool begin_kept,
   if (!held.ok()) return held.status();
   const bool runs = held->has_running();
   if (!runs && begin_kept && intent_.now().schedule.has_value()) {
-    return BeginKept(deadline, interrupt);
+    const absl::Status usable = intent_.CheckUsable();
+    return usable.ok() ? BeginKept(deadline, interrupt) : usable;
   }
   if (runs) Keep(held->running().schedule());
   const std::lock_guard lock(mutex_);
@@ -139,7 +148,7 @@ absl::Status ScheduleControl::Adopt(Deadline deadline, bool begin_kept,
 
 absl::Status ScheduleControl::BeginKept(Deadline deadline, const Interrupt& interrupt) {
   const SharedNetwork network = intent_.now().state.shared_network();
-  auto chosen = kept_paths_.Of(intent_.now(), interrupt);
+  auto chosen = kept_paths_.PathsFor(intent_.now(), interrupt);
   if (absl::IsDeadlineExceeded(chosen.status()) || absl::IsCancelled(chosen.status())) {
     return chosen.status();
   }
@@ -195,6 +204,9 @@ absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
     RepairFaults();
     if (held->running().id() != running_->id || held->running().version() != running_->version) {
       status = Push(*running_, deadline);
+      if (!status.ok() && !absl::IsDeadlineExceeded(status)) {
+        begin_again_ = Deadline::clock::now() + kBeginAgain;
+      }
     }
   }
   // The one that was kept is to begin after all.
@@ -205,9 +217,12 @@ absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
 }
 
 absl::Status ScheduleControl::Push(const RunningSchedule& running, Deadline deadline) {
-  return ingress().Set(ScheduleMessageOf(running.id, running.version, running.routed,
-                                         intent_.now().state.network().rows()),
-                       deadline);
+  v1::AgentScheduleRequest request = ScheduleMessageOf(running.id, running.version, running.routed,
+                                                       intent_.now().state.network().rows());
+  request.set_repairs(running.repairs);
+  absl::Status pushed = ingress().Set(request, deadline);
+  if (pushed.ok()) begin_again_ = {};
+  return pushed;
 }
 
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartScheduleRequest& request,
@@ -237,9 +252,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::StartCompared(v1::Schedule s
   if (!replace && running_ != nullptr) {
     return absl::FailedPreconditionError("a schedule runs; stop it, or start with replace");
   }
-  if (absl::Status led_back = CheckWayBack(schedule, intent_.now()); !led_back.ok()) {
-    return led_back;
-  }
+  if (absl::Status status = CheckWayBack(schedule, intent_.now()); !status.ok()) return status;
   absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state, interrupt);
   if (!routed.ok()) return AtSchedule(routed.status());
   v1::ScheduleStatus status;
@@ -249,8 +262,10 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::StartCompared(v1::Schedule s
   if (!pushed.ok()) return pushed;
   const auto next = std::make_shared<const RunningSchedule>(
       NewSchedule(*std::move(routed), state.faults().down()));
+  changing_ = true;
   pushed = Push(*next, deadline);
   const std::lock_guard lock(mutex_);
+  changing_ = false;
   unsure_ = !pushed.ok();
   if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
   Note(running_ != nullptr ? v1::ScheduleEvent::REPLACED : v1::ScheduleEvent::STARTED,
@@ -311,19 +326,28 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
     last.set_rows(intent_.now().state.network().rows());
     *last.mutable_schedule() = *intent_.now().schedule;
     Keep(std::nullopt);
+    options_.write_now();
     options_.events->Note(v1::Event::INFO, "schedule: the one that was kept ended unbegun");
     return last;
   }
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
+  // If the controller is killed before the data plane was asked, the next one finds that the
+  // schedule runs, and takes it over. If it is killed after that, the store must have no schedule.
+  const std::optional<v1::Schedule> kept = intent_.now().schedule;
+  changing_ = true;
+  Keep(std::nullopt);
+  options_.write_now();
   const auto ended = ingress().Stop(deadline);
+  const bool may_run_on = !ended.ok() && !absl::IsDeadlineExceeded(ended.status());
+  if (may_run_on) Keep(kept);
   if (ended.ok()) last = ended->counters();
   FillPaths(running_->routed, intent_.now().state.network().rows(), &last);
   last.set_repairs(running_->repairs);
   const std::lock_guard lock(mutex_);
+  changing_ = false;
   unsure_ = !ended.ok();
-  if (!ended.ok() && !absl::IsDeadlineExceeded(ended.status())) return ended.status();
+  if (may_run_on) return ended.status();
   Note(v1::ScheduleEvent::STOPPED, running_->routed);
-  Keep(std::nullopt);
   running_.reset();
   if (!ended.ok()) return Unconfirmed(ended.status(), "the schedule ends");
   return last;
@@ -335,35 +359,18 @@ std::map<RowPair, std::set<Tag>> ScheduleControl::TagsOfPairs(const std::set<Row
 }
 
 absl::StatusOr<v1::GetScheduleResponse> ScheduleControl::Get(Deadline deadline) {
-  std::shared_ptr<const DataPlane> plane;
-  SharedNetwork network;
-  std::optional<v1::Schedule> kept;
-  const absl::Status read = intent_.Read([&](const Intent& intent) {
-    plane = intent.planes[intent.plane_of_stage[0]];
-    network = intent.state.shared_network();
-    kept = intent.schedule;
-  });
-  if (!read.ok()) return read;
-  v1::GetScheduleResponse response;
-  const SharedRunning running = RunningOn(network);
-  if (running == nullptr) {
-    if (!kept.has_value()) return response;
-    *response.mutable_kept() = *std::move(kept);
+  ScheduleView view;
+  {
     const std::lock_guard lock(mutex_);
-    if (told_of_ == network) response.set_kept_problem(told_problem_);
-    return response;
+    const absl::Status read = intent_.Read([&](const Intent& intent) { view = ViewOf(intent); });
+    if (!read.ok()) return read;
+    view.compared = network_ == view.network;
+    if (view.compared) view.running = running_;
+    if (told_of_ == view.network) view.problem = told_problem_;
   }
-  if (!plane->known().reachable) return plane->UnavailableError();
-  // Readers do not wait for changes, so they have a connection of their own.
-  ScheduleClient client(*plane, options_.caller);
-  auto held = client.Get(/*slots=*/false, /*counters=*/true, ShareOf(deadline, 2));
-  if (!held.ok()) return held.status();
-  if (held->running().id() == running->id) {
-    *response.mutable_status() = std::move(*held->mutable_counters());
-  }
-  FillPaths(running->routed, network->rows(), response.mutable_status());
-  response.mutable_status()->set_repairs(running->repairs);
-  return response;
+  auto answer = AnswerOf(view, options_.caller, deadline);
+  const bool changed = changing_ || IdOf(RunningOn(view.network)) != IdOf(view.running);
+  return changed ? AmidChange(std::move(answer)) : answer;
 }
 
 }  // namespace bfly::control

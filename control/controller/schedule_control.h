@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,8 @@ class ScheduleControl {
     AgentCaller caller;  // as whom data planes are called
     std::chrono::milliseconds watch_interval{200};
     std::shared_ptr<EventLog> events = std::make_shared<EventLog>();
+    // Writes the intent to the store, and returns when it is there. Called with the change lock.
+    std::function<void()> write_now = [] {};
   };
   // `intent` must outlive the object.
   ScheduleControl(LoadedIntent& intent, Options options);
@@ -44,6 +47,7 @@ class ScheduleControl {
   absl::StatusOr<v1::ScheduleStatus> Start(const v1::StartScheduleRequest& request,
                                            Deadline deadline, const Interrupt& interrupt);
   // Returns what the schedule did until then.
+  // The end is in the store before the data plane is asked.
   absl::StatusOr<v1::ScheduleStatus> Stop(uint64_t election_id, Deadline deadline);
   // `interrupt` as for Start.
   absl::StatusOr<v1::RepairScheduleResponse> Repair(uint64_t election_id, Deadline deadline,
@@ -90,8 +94,8 @@ class ScheduleControl {
   void Tell(const absl::Status& status);
   // The fabric that was compared is not the loaded one any more.
   void Forget();
-  // Also without the change lock.
-  bool IsOf(const SharedNetwork& network);
+  // May be called without the change lock.
+  bool IsForNetwork(const SharedNetwork& network);
   // The schedule that runs on this network; null if none runs.
   SharedRunning RunningOn(const SharedNetwork& network);
 
@@ -108,8 +112,9 @@ class ScheduleControl {
   SharedRunning running_;  // null: none runs
   std::string told_problem_;
   SharedNetwork told_of_;  // of the fabric that had the problem
-  Deadline begin_again_;   // the change lock: no look tries what was kept before this
+  Deadline begin_again_;   // the change lock: no look tries what was refused before this
   bool unsure_ = false;    // a call failed, so the data plane may hold something else
+  std::atomic<bool> changing_{false};  // a change of running_ is at the data plane
 
   RepeatedCall watch_;  // looks
 };

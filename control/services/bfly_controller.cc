@@ -244,6 +244,7 @@ absl::Status Run(const Flags& flags, Logger& logger) {
   ScheduleControl::Options schedule_options{.caller = options.caller, .events = events};
   const AgentCaller caller = options.caller;
   Controller controller(std::move(options));
+  schedule_options.write_now = [&controller] { controller.WriteIntent(); };
   ScheduleControl schedule_control(controller.intent(), std::move(schedule_options));
   CounterPoll poll(controller);
   CallDesk desk(controller.resources(), doors->gate.get());

@@ -18,9 +18,6 @@
 namespace bfly::dataplane {
 namespace {
 
-// How long control waits for workers.
-constexpr std::chrono::seconds kPatience{2};
-
 absl::Status CheckNumber(const char* field, double value, double least, double most) {
   if (value >= least && value <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -53,9 +50,8 @@ uint32_t ShareOfWaiting(uint64_t frames, RowRange rows, uint32_t all_rows) {
                                frames * rows.first / all_rows);
 }
 
-uint64_t ToNs(double ticks) {
-  return static_cast<uint64_t>(ticks * 1e9 / static_cast<double>(TscHz()));
-}
+double InNs(double ticks) { return ticks * 1e9 / static_cast<double>(TscHz()); }
+uint64_t ToNs(double ticks) { return static_cast<uint64_t>(InNs(ticks)); }
 
 // How many slots of this number in the cycle have begun when `turns` slots have begun in total.
 uint64_t TurnsOf(uint64_t turns, uint64_t slot, uint64_t slots) {
@@ -70,7 +66,7 @@ void AddCounts(const SlotCounts& from, ScheduleReport& to) {
     sum.bytes += slot.bytes.load(std::memory_order_relaxed);
     sum.used += slot.used.load(std::memory_order_relaxed);
     sum.waited += slot.waited.load(std::memory_order_relaxed);
-    sum.wait_ns += ToNs(static_cast<double>(slot.wait_ticks.load(std::memory_order_relaxed)));
+    sum.wait_ns += InNs(slot.wait_ticks.load(std::memory_order_relaxed));
     sum.waiting += slot.waiting.load(std::memory_order_relaxed);
     sum.full += slot.full.load(std::memory_order_relaxed);
     sum.missed += slot.missed.load(std::memory_order_relaxed);
@@ -85,7 +81,7 @@ void AddCounts(const SlotCounts& from, ScheduleReport& to) {
 
 Lateness InNanoseconds(const Lateness& ticks) {
   return {.packets = ticks.packets,
-          .mean = ticks.mean * 1e9 / static_cast<double>(TscHz()),
+          .mean = InNs(ticks.mean),
           .p99 = ToNs(static_cast<double>(ticks.p99)),
           .max = ToNs(static_cast<double>(ticks.max))};
 }
@@ -118,7 +114,7 @@ absl::Status CheckSchedule(const ScheduleConfig& config, const Network& network)
 SlotGate* LoadedSchedules::AddGate(RowRange rows, Worker& worker) {
   rows.last = std::min(rows.last, network_.rows() - 1);
   gates_.push_back(std::make_unique<SlotGate>(rows, worker.epoch()));
-  gatekeepers_.push_back(&worker);
+  gate_workers_.push_back(&worker);
   ways_back_.AddGate(gates_.back().get(), &worker);
   return gates_.back().get();
 }
@@ -137,7 +133,7 @@ absl::Status LoadedSchedules::Check(const ScheduleConfig& config) const {
 }
 
 absl::Status LoadedSchedules::CheckMemory(const ScheduleConfig& config) const {
-  const std::set<const Worker*> workers(gatekeepers_.begin(), gatekeepers_.end());
+  const std::set<const Worker*> workers(gate_workers_.begin(), gate_workers_.end());
   const uint64_t slots = config.tags.size(), circuits = slots * network_.rows();
   uint64_t need = circuits * SlotTable::kBytesPerCircuit +
                   SlotQueues::Bytes(circuits, std::min(config.waiting_frames, most_frames_)) +
@@ -172,16 +168,14 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   }
   table_ = table;
   id_ = config.id;
-  const bool taken_up =
-      Publish(std::move(next), by_intermediate_rows, std::chrono::steady_clock::now() + kPatience);
+  const bool taken_up = Publish(std::move(next), by_intermediate_rows,
+                                std::chrono::steady_clock::now() + kTakeUpTime);
   // From now on frames without a circuit come to the gates even if the topology says that they are
   // dropped.
   routes_.SetScheduled(true);
   if (taken_up) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      "a worker of the first stage made no pass within 2 s, and steps through the schedule from "
-      "its "
-      "next pass on");
+  return NotTakenUp(
+      "it is of the first stage, and steps through the schedule from its next pass on");
 }
 
 std::vector<LoadedSchedules::Part> LoadedSchedules::PartsOf(
@@ -192,7 +186,7 @@ std::vector<LoadedSchedules::Part> LoadedSchedules::PartsOf(
   for (size_t i = 0; i < gates_.size(); ++i) {
     const RowRange rows = gates_[i]->rows();
     const uint32_t total = ShareOfWaiting(frames, rows, network_.rows());
-    std::shared_ptr<SlotCounts>& counts = of_worker[gatekeepers_[i]];
+    std::shared_ptr<SlotCounts>& counts = of_worker[gate_workers_[i]];
     if (!before.empty()) counts = before[i].counts;
     if (counts == nullptr) counts = std::make_shared<SlotCounts>(table->slots());
     parts.push_back({.run = std::make_shared<SlotRun>(table, rows, queue_frames_, total, counts),
@@ -208,13 +202,13 @@ void LoadedSchedules::LimitFrames(uint32_t most) {
   if (parts_.empty() || !lower) return;
   // A worker that is late keeps the limit from its next pass on.
   Publish(PartsOf(table_, parts_), table_->late() == LatePolicy::kVlb,
-          std::chrono::steady_clock::now() + kPatience);
+          std::chrono::steady_clock::now() + kTakeUpTime);
 }
 
 absl::StatusOr<ScheduleReport> LoadedSchedules::Stop() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (parts_.empty()) return absl::FailedPreconditionError("no schedule runs");
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kTakeUpTime;
   routes_.SetScheduled(false);
   // Frames that were let in for the schedule come to the gates within a pass of the worker that
   // polls their port, which may be any, and one of the gate's.
@@ -230,11 +224,9 @@ absl::StatusOr<ScheduleReport> LoadedSchedules::Stop() {
   const auto moment = std::chrono::steady_clock::now() + std::chrono::milliseconds(250);
   const bool taken_up = Publish({}, /*by_intermediate_rows=*/false, std::max(deadline, moment));
   if (taken_up && all_passed) return ReportOf(*table, ended);
-  return absl::DeadlineExceededError(
-      taken_up ? "the schedule has ended, but a worker made no pass within 2 s, and may bring "
-                 "frames that it let in for the schedule"
-               : "a worker of the first stage made no pass within 2 s, and its schedule ends with "
-                 "its next pass");
+  return NotTakenUp(
+      taken_up ? "the schedule has ended, but the worker may bring frames that it let in for it"
+               : "it is of the first stage, and its schedule ends with its next pass");
 }
 
 bool LoadedSchedules::Publish(std::vector<Part> next, bool by_intermediate_rows,
@@ -272,7 +264,7 @@ ScheduleReport LoadedSchedules::ReportOf(const SlotTable& table,
   }
   std::map<int, const SlotCounts*> of_worker;
   for (size_t i = 0; i < parts.size(); ++i) {
-    of_worker[gatekeepers_[i]->lcore()] = parts[i].counts.get();
+    of_worker[gate_workers_[i]->lcore()] = parts[i].counts.get();
   }
   for (const auto& [lcore, counts] : of_worker) {
     AddCounts(*counts, report);

@@ -51,7 +51,7 @@ class LoadedSchedules final : public Schedules {
     std::shared_ptr<SlotCounts> counts;
   };
   absl::Status Check(const ScheduleConfig& config) const;
-  // ResourceExhausted: the machine has not the memory for the schedule. The caller holds mutex_.
+  // ResourceExhausted: the machine lacks the memory for the schedule. The caller holds mutex_.
   absl::Status CheckMemory(const ScheduleConfig& config) const;
   // Makes the gates run `next`, and waits until their workers have taken it up. Returns false if a
   // worker has not taken it up at the deadline. The caller holds mutex_.
@@ -67,7 +67,7 @@ class LoadedSchedules final : public Schedules {
   RouteTable& routes_;
   const Workers& workers_;
   std::vector<std::unique_ptr<SlotGate>> gates_;
-  std::vector<Worker*> gatekeepers_;  // the worker of each gate
+  std::vector<Worker*> gate_workers_;  // the worker of each gate
   WaysBack ways_back_;
   mutable std::mutex mutex_;  // guards the members below; no worker takes it
   uint32_t most_frames_ = UINT32_MAX;

@@ -42,7 +42,7 @@ struct SlotCounters {
   uint64_t bytes = 0;    // bytes of these frames
   uint64_t used = 0;     // turns of rows that ended and in which at least one frame entered
   uint64_t waited = 0;   // frames of `frames` that waited for the slot
-  uint64_t wait_ns = 0;  // the sum of their waiting times
+  double wait_ns = 0;    // the sum of their waiting times
   uint64_t waiting = 0;  // frames that wait for the slot now
   uint64_t full = 0;     // dropped frames: queue_frames waited already
   // Dropped frames: the slot was not on, or the schedule ended before the slot began.

@@ -61,7 +61,8 @@ struct SlotCounts {
     std::atomic<uint64_t> bytes{0};
     std::atomic<uint64_t> used{0};  // turns that ended and in which at least one frame entered
     std::atomic<uint64_t> waited{0};
-    std::atomic<uint64_t> wait_ticks{0};
+    // The sum for the frames in `waited`. In runs of hours it exceeds 2^64.
+    std::atomic<double> wait_ticks{0};
     std::atomic<uint64_t> waiting{0};
     std::atomic<uint64_t> full{0};
     std::atomic<uint64_t> missed{0};

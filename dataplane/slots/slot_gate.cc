@@ -54,8 +54,7 @@ void SlotRun::PassOver(uint64_t first, uint64_t end) {
 }
 
 int SlotRun::Release(uint64_t now, Descriptor* batch, int room) {
-  now_ = now;
-  if (now >= end_) StepTo(now);
+  Begin(now);
   if (late_is_due_ && now >= begin_) {
     counts_->looks.Look(slot_, now - begin_);
     late_is_due_ = false;
@@ -90,7 +89,7 @@ int SlotRun::ReleaseFrom(Row row, Descriptor* batch, int room) {
   }
   SlotCounts::Slot& counts = counts_->slots[index_];
   Bump(counts.waited, static_cast<uint64_t>(count));
-  Bump(counts.wait_ticks, waited);
+  Bump(counts.wait_ticks, static_cast<double>(waited));
   counts_->slots[queue].EndWaits(static_cast<uint64_t>(count));
   counts_->longest_wait.store(longest, std::memory_order_relaxed);
   return count;
@@ -216,6 +215,8 @@ void SlotRun::PutInQueue(uint32_t queue, const Descriptor& packet, Ledger& ledge
 }
 
 int SlotGate::Release(uint64_t now, Descriptor* batch, int room, Ledger& ledger) {
+  // Packets that turned back did not wait for the slots before this pass.
+  if (current_ != nullptr) current_->Begin(now);
   if (back_ != nullptr) {
     for (Ring* ring : *back_) TakeBack(*ring, ledger);
   }

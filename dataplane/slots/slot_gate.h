@@ -26,8 +26,13 @@ class SlotRun {
   SlotRun(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t per_queue, uint32_t total,
           std::shared_ptr<SlotCounts> counts);
 
-  // Begins a pass at TSC `now`, and fills in at most `room` packets that waited for the slot that
-  // is on.
+  // Begins a pass at TSC `now`: the slot that is on then is the current one.
+  void Begin(uint64_t now) {
+    now_ = now;
+    if (now >= end_) StepTo(now);
+  }
+  // Begins a pass, if that was not done, and fills in at most `room` packets that waited for the
+  // slot that is on.
   int Release(uint64_t now, Descriptor* batch, int room);
   // Decides on packets that came in the pass, each by the time at which it came. Packets that enter
   // now stay in the burst, in their order; returns how many these are.

@@ -41,10 +41,11 @@ class SlotQueues {
   static constexpr Row kNoRow = UINT32_MAX;
   Row NextWithPackets(uint32_t slot, Row from) const;
 
-  // Takes out all packets, each queue in its order.
+  // Takes out all packets, each queue in its order. Rows are read only where packets wait.
   template <class Take>
   void Drain(Take&& take) {
     for (uint32_t slot = 0; slot < table_->slots() && held_ > 0; ++slot) {
+      if (!has_packets(slot)) continue;
       for (uint32_t i = 0; i < rows_; ++i) {
         while (!empty(slot, first_ + i)) take(slot, Pop(slot, first_ + i));
       }

@@ -5,142 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "bfly/v1/schedules.grpc.pb.h"
-#include "control/controller/schedule_control.h"
-#include "control/controller/schedule_request.h"
-#include "tests/control/service_fixture.h"
+#include "tests/control/schedules_fixture.h"
 
 namespace bfly::control {
 namespace {
-
-// What a data plane holds, without slots and clocks.
-class FakeSchedules final : public v1::AgentSchedules::Service {
- public:
-  grpc::Status Set(grpc::ServerContext*, const v1::AgentScheduleRequest* request,
-                   v1::AgentScheduleResponse*) override {
-    const std::lock_guard lock(mutex_);
-    ++asked_;
-    const std::string& slot = request->schedule().slot();
-    if (refusal_ != grpc::StatusCode::OK && (refused_slot_.empty() || refused_slot_ == slot)) {
-      if (takes_all_the_same_) held_ = *request;
-      return {refusal_, "no memory for queues"};
-    }
-    held_ = *request;
-    return grpc::Status::OK;
-  }
-  grpc::Status Stop(grpc::ServerContext*, const v1::AgentScheduleStopRequest*,
-                    v1::AgentScheduleStopResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    if (!held_.has_value()) return grpc::Status::OK;  // as a data plane does
-    held_.reset();
-    response->mutable_counters()->set_no_slot(3);
-    return grpc::Status::OK;
-  }
-  grpc::Status Get(grpc::ServerContext*, const v1::AgentScheduleStateRequest*,
-                   v1::AgentScheduleState* response) override {
-    const std::lock_guard lock(mutex_);
-    if (held_.has_value()) *response->mutable_running() = *held_;
-    return grpc::Status::OK;
-  }
-  // What Set answers from now on, to a schedule with slots of this length; empty: to every one.
-  void Answer(grpc::StatusCode code, const std::string& slot = "") {
-    const std::lock_guard lock(mutex_);
-    refusal_ = code;
-    refused_slot_ = slot;
-    takes_all_the_same_ = false;
-  }
-  // Set takes the schedule, but its answer, UNAVAILABLE, does not say so.
-  void LoseAnswers(const std::string& slot = "") {
-    Answer(grpc::StatusCode::UNAVAILABLE, slot);
-    const std::lock_guard lock(mutex_);
-    takes_all_the_same_ = true;
-  }
-  uint32_t Version() {
-    const std::lock_guard lock(mutex_);
-    return held_.has_value() ? held_->version() : 0;
-  }
-  // How often Set was called.
-  int asked() {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-  // As after a restart.
-  void Lose() {
-    const std::lock_guard lock(mutex_);
-    held_.reset();
-  }
-  void Hold(v1::AgentScheduleRequest held) {
-    const std::lock_guard lock(mutex_);
-    held_ = std::move(held);
-  }
-  // How long its slots are; empty: none runs.
-  std::string Slot() {
-    const std::lock_guard lock(mutex_);
-    return held_.has_value() ? held_->schedule().slot() : "";
-  }
-
- private:
-  std::mutex mutex_;
-  std::optional<v1::AgentScheduleRequest> held_;     // mutex_
-  grpc::StatusCode refusal_ = grpc::StatusCode::OK;  // mutex_
-  std::string refused_slot_;                         // mutex_
-  bool takes_all_the_same_ = false;                  // mutex_
-  int asked_ = 0;                                    // mutex_
-};
-
-v1::Schedule RotorOf(const std::string& slot) {
-  v1::Schedule schedule;
-  schedule.set_sequence(v1::Schedule::ROTOR);
-  schedule.set_slot(slot);
-  EXPECT_TRUE(CheckScheduleRequest(&schedule).ok());
-  return schedule;
-}
-
-// The controller's thread does not look again before a call comes.
-class UnlookedScheduleTest : public testing::Test {
- protected:
-  UnlookedScheduleTest() { EXPECT_TRUE(Load(controller_, SmallTopology()).ok()); }
-  absl::Status Start(const std::string& slot, bool replace) {
-    v1::StartScheduleRequest request;
-    *request.mutable_schedule() = RotorOf(slot);
-    request.set_replace(replace);
-    return schedules_.Start(request, InAMinute(), {}).status();
-  }
-  LoadedIntent& intent() { return controller_.controller().intent(); }
-  // Another fabric over the same data plane takes the place of the one that the thread may have
-  // looked at, with what was kept of it.
-  void Resume(std::optional<v1::Schedule> kept) {
-    const std::lock_guard change(intent().change_lock());
-    const Intent& before = intent().now();
-    auto next = MakeIntent(before.topology, directory_.path(), {}, before.planes, 0);
-    ASSERT_TRUE(next.ok()) << next.status();
-    (*next)->schedule = std::move(kept);
-    intent().Replace(*std::move(next));
-  }
-  std::string Kept() {
-    std::string slot;
-    intent()
-        .Read([&](const Intent& intent) {
-          if (intent.schedule.has_value()) slot = intent.schedule->slot();
-        })
-        .IgnoreError();
-    return slot;
-  }
-
-  TemporaryFolder directory_;
-  FakeBoard board_;
-  FakeSchedules held_;
-  TestAgent agent_{directory_.path(), "dp0", FakeBackend(board_, "dp0"), &held_};
-  TestController controller_{directory_.path()};
-  ScheduleControl schedules_{
-      intent(), ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::hours(1)}};
-};
 
 TEST_F(UnlookedScheduleTest, OneThatIsKeptIsNotReplacedWithoutReplace) {
   Resume(RotorOf("7ms"));
@@ -266,9 +139,11 @@ TEST(KeptScheduleTest, OneThatHasNotBegunOutlivesTheController) {
   LoadedIntent& intent = next.controller().intent();
   ScheduleControl schedules(
       intent, ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::hours(1)});
-  const auto kept = schedules.Get(InAMinute());
-  ASSERT_TRUE(kept.ok()) << kept.status();
-  EXPECT_EQ(kept->kept().slot(), "7ms");
+  // Whether it runs is known once the data plane was reached.
+  EXPECT_TRUE(Eventually([&] {
+    const auto now = schedules.Get(InAMinute());
+    return now.ok() && now->kept().slot() == "7ms";
+  }));
   held.Answer(grpc::StatusCode::OK);
   EXPECT_TRUE(schedules.Repair(0, InAMinute(), {}).ok());
   EXPECT_EQ(held.Slot(), "7ms");
@@ -315,10 +190,8 @@ TEST_F(UnlookedScheduleTest, AnErrorOfTheDataPlaneNamesIt) {
 }
 
 TEST_F(UnlookedScheduleTest, OneThatRunsRunsOnIfAnotherCannotTakeItsPlace) {
-  v1::AgentScheduleRequest running;
-  running.set_id(1);
-  running.set_version(1);
-  *running.mutable_schedule() = RotorOf("7ms");
+  v1::AgentScheduleRequest running = HeldRotor("7ms");
+  running.set_repairs(4);
   held_.Hold(std::move(running));
   held_.Answer(grpc::StatusCode::INTERNAL);
   Resume(std::nullopt);
@@ -326,6 +199,7 @@ TEST_F(UnlookedScheduleTest, OneThatRunsRunsOnIfAnotherCannotTakeItsPlace) {
   const auto now = schedules_.Get(InAMinute());
   ASSERT_TRUE(now.ok()) << now.status();
   EXPECT_EQ(now->status().schedule().slot(), "7ms");
+  EXPECT_EQ(now->status().repairs(), 4u);
   EXPECT_EQ(held_.Slot(), "7ms");
 }
 

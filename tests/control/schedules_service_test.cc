@@ -140,6 +140,7 @@ TEST(AgentSchedules, AStateHasTheScheduleOnlyWithItsSlots) {
   v1::AgentScheduleRequest request;
   request.set_id(5);
   request.set_version(3);
+  request.set_repairs(2);
   request.mutable_schedule()->set_sequence(v1::Schedule::ROTOR);
   request.mutable_schedule()->set_slot("7ms");
   ASSERT_TRUE(client.Set(request, InAMinute()).ok());
@@ -147,6 +148,7 @@ TEST(AgentSchedules, AStateHasTheScheduleOnlyWithItsSlots) {
   ASSERT_TRUE(held.ok()) << held.status();
   EXPECT_EQ(held->running().id(), 5u);
   EXPECT_EQ(held->running().version(), 3u);
+  EXPECT_EQ(held->running().repairs(), 2u);
   EXPECT_FALSE(held->running().has_schedule());
   held = client.Get(/*slots=*/true, /*counters=*/false, InAMinute());
   ASSERT_TRUE(held.ok()) << held.status();

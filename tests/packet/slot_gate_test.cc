@@ -89,6 +89,26 @@ TEST(SlotRun, EveryRowHasItsTurnHoweverMuchWaits) {
   for (Row row = 0; row < kRows; ++row) EXPECT_EQ(sent[row], 16) << row;
 }
 
+// As in runs of hours in which many packets wait.
+TEST(SlotRun, WaitingTimesMayAddUpToMoreThan64Bits) {
+  const StraightAndAcross slots;
+  SlotRun run = slots.Make(LatePolicy::kWait);
+  Ledger ledger;
+  std::vector<Descriptor> batch(4);
+  constexpr uint64_t kHours = uint64_t{1} << 60;
+  uint64_t straight = kOrigin + kHours / (2 * kPeriod) * (2 * kPeriod);  // begins
+  for (int i = 0; i < 20; ++i, straight += 2 * kPeriod) {
+    EXPECT_EQ(run.Release(straight, batch.data(), 4), 0);
+    batch[0] = StraightAndAcross::From0(1, 1);
+    EXPECT_EQ(run.Admit(batch.data(), 1, ledger), 0) << "it waits for slot 1";
+    EXPECT_EQ(run.Release(straight + kPeriod, batch.data(), 4), 1);
+  }
+  const SlotCounts::Slot& across = slots.counts->slots[1];
+  ASSERT_EQ(across.waited, 20u);
+  const double mean = static_cast<double>(across.wait_ticks.load()) / 20;
+  EXPECT_NEAR(mean / static_cast<double>(kHours), 1, 1e-9);
+}
+
 TEST(SlotRun, APacketEntersNoEarlierThanItsSlotBegins) {
   const StraightAndAcross slots;
   SlotRun run = slots.Make(LatePolicy::kWait);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataplane/core/ledger.h"
+#include "dataplane/core/ring.h"
 #include "dataplane/slots/slot_gate.h"
 #include "dataplane/slots/slot_table.h"
 #include "tests/packet/plain_slots.h"
@@ -136,6 +137,36 @@ TEST(SlotLooks, OnlySlotsThatPacketsWaitForArePassedOver) {
   EXPECT_EQ(lower.Release(kOrigin + 17 * kPeriod, batch.data(), 4), 0);
   EXPECT_EQ(counts->looks.passed_over(), 8u);
   EXPECT_EQ(counts->looks.lateness().packets, 0u);
+}
+
+// A packet that turned back came after slot 3 began, and the worker looks only in slot 4.
+TEST(SlotLooks, SlotsBeforeAPacketTurnedBackAreNotPassedOver) {
+  const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
+  const ScheduleConfig config{.tags = {{0, 1, 2, 3}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 1, 0}},
+                              .late = LatePolicy::kVlb};
+  const auto table = std::make_shared<const SlotTable>(network, config, PlainClock());
+  const auto counts = std::make_shared<SlotCounts>(4);
+  SlotRun run(table, {0, 3}, 10, 10, counts);
+  PassEpoch epoch;
+  Ring back(8);
+  SlotGate gate({0, 3}, &epoch);
+  gate.AddWaysBack({&back});
+  gate.SetTurnBack(true);
+  gate.Publish(&run);
+  Ledger ledger;
+  gate.Refresh(ledger);
+  std::vector<Descriptor> batch(4);
+  EXPECT_EQ(gate.Release(kOrigin + kPeriod + 1, batch.data(), 4, ledger), 0);
+  Descriptor packet = StraightAndAcross::From0(3, kOrigin + 3'500);
+  packet.tag = table->by_intermediate_row().Join(ToWire(1, 2), ToWire(3, 2));
+  ASSERT_EQ(back.Push(&packet, 1), 1u);
+  EXPECT_EQ(gate.Release(kOrigin + 4 * kPeriod, batch.data(), 4, ledger), 0);
+  EXPECT_EQ(gate.held(), 1u);
+  EXPECT_EQ(counts->looks.passed_over(), 0u);
+  EXPECT_EQ(gate.Release(kOrigin + 7 * kPeriod + 5, batch.data(), 4, ledger), 1);
+  EXPECT_EQ(counts->looks.passed_over(), 0u);
+  EXPECT_EQ(counts->looks.lateness().packets, 1u);
+  EXPECT_EQ(counts->looks.lateness().max, 5u);
 }
 
 TEST(SlotLooks, ARepairKeepsALookThatIsDue) {
