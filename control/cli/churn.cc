@@ -44,6 +44,9 @@ void PrintEnd(const v1::ChurnReport& report, bool dry_run) {
   printf("blocking ratio %.3g %%: %" PRIu64 " of %" PRIu64 " blocked; %" PRIu64 " busy\n",
          100 * report.blocking_ratio(), report.blocked(), report.set_up() + report.blocked(),
          report.busy());
+  if (report.unreachable() != 0) {
+    printf("%" PRIu64 " found no path without a link that is down\n", report.unreachable());
+  }
   if (!report.first_refusal().empty()) {
     printf("the first refused: %s\n", report.first_refusal().c_str());
   }
@@ -133,6 +136,9 @@ absl::Status NothingSetUp(const v1::ChurnReport& report) {
   std::string why = absl::StrCat("nothing was set up of ", report.requests(),
                                  " requests: ", report.no_free_row(), " found no free row, ",
                                  report.busy(), " were busy, ", report.blocked(), " blocked");
+  if (report.unreachable() != 0) {
+    absl::StrAppend(&why, ", ", report.unreachable(), " found no path without a link that is down");
+  }
   if (!report.first_refusal().empty()) {
     absl::StrAppend(&why, "\n  the first refused: ", report.first_refusal());
   }
@@ -179,7 +185,8 @@ v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds) {
   out.set_no_free_row(report.no_free_row);
   out.set_busy(report.busy);
   out.set_blocked(report.blocked);
-  out.set_refused(report.busy + report.blocked);
+  out.set_unreachable(report.unreachable);
+  out.set_refused(report.busy + report.blocked + report.unreachable);
   out.set_gone(report.gone);
   if (const uint64_t asked = report.set_up + report.blocked; asked != 0) {
     out.set_blocking_ratio(static_cast<double>(report.blocked) / static_cast<double>(asked));

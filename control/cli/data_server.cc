@@ -108,8 +108,8 @@ void Print(const v1::ObjectBatchResponse& response, bool dry_run) {
   const auto& left = response.requests_left();
   if (!left.empty()) {
     printf(
-        "%d request%s left by the protocol took an arbitrary copy, the thresholds are forfeited: "
-        "users %s%s\n",
+        "the protocol left %d request%s, which took an arbitrary copy, so the thresholds may be "
+        "exceeded: users %s%s\n",
         left.size(), left.size() == 1 ? "" : "s",
         absl::StrJoin(left.begin(), left.begin() + std::min(kReadsShown, left.size()), " ").c_str(),
         left.size() > kReadsShown ? " ..." : "");
@@ -202,15 +202,17 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
   CLI::Option* seed = verb->add_option("--seed", options->seed, "Dry run: seed of the disks")
                           ->capture_default_str();
   verb->add_flag("--summary", options->summary, "Leave the paths out");
-  verb->add_option("--first-object", options->first_object,
-                   "On a running fabric: user u asks for object u plus this number")
-      ->capture_default_str();
+  CLI::Option* first_object =
+      verb->add_option("--first-object", options->first_object,
+                       "On a running fabric: user u asks for object u plus this number")
+          ->capture_default_str();
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
   CLI::Option* network =
       verb->add_option("--network", options->network,
                        "Topology file of the network for a dry run that needs no running fabric")
           ->needs(dry_run)
+          ->excludes(first_object)
           ->type_name("FILE");
   CLI::Option* avoid =
       verb->add_option("--avoid", options->avoid, kAvoidHelp)->excludes(network)->type_name("LINK");

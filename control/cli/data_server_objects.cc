@@ -200,7 +200,8 @@ void AddServerStatus(CLI::App& group, Invocation& invocation) {
              response.objects(), response.most_on_disk(), response.reads(),
              response.link_congestion(), response.disk_contention());
       for (int k = 1; k < response.disks_with_size(); ++k) {
-        printf("  %u disks with %d reader%s\n", response.disks_with(k), k, k == 1 ? "" : "s");
+        printf("  %u disk%s with %d reader%s\n", response.disks_with(k),
+               response.disks_with(k) == 1 ? "" : "s", k, k == 1 ? "" : "s");
       }
       for (const v1::ObjectPath& path : response.paths()) {
         printf("%s\n", PathText(path).c_str());

@@ -49,6 +49,9 @@ struct OnState {
     state.Release(before->path.input);
     const auto path = state.planner().ChooseMove(order, *before, forbidden.faults());
     absl::Status status = path.status();
+    if (status.ok() && before->object.has_value()) {
+      status = state.data_server().CheckDisk(path->output);
+    }
     if (status.ok()) status = state.links().CheckPath(*path, state.load(), forbidden.faults());
     const bool same = status.ok() && path->tag == before->path.tag;
     Outcome moved = *before;
@@ -127,19 +130,20 @@ absl::StatusOr<std::vector<Outcome>> ExecuteAll(FabricState& state,
 }
 
 // Puts circuits over all `paths` and returns their ids. With `objects` they are reads. After an
-// error, which stands under "field[i]", some of them may have been put up.
+// error, which names "paths[i]" or, of a read, "users[i]" or "objects[i]", some of them may have
+// been put up.
 absl::StatusOr<std::vector<uint64_t>> PutAll(FabricState& state,
                                              const std::vector<CircuitPath>& paths,
                                              const std::vector<uint64_t>* objects,
-                                             const FaultSet& faults, absl::string_view field,
-                                             const Interrupt& interrupt) {
+                                             const FaultSet& faults, const Interrupt& interrupt) {
   std::vector<uint64_t> ids;
   ids.reserve(paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
     std::optional<uint64_t> object;
     if (objects != nullptr) object = (*objects)[i];
     const auto put = state.Put(paths[i], object, faults);
-    if (!put.ok()) return WithPrefix(put.status(), absl::StrCat(field, "[", i, "]"));
+    if (!put.ok() && object.has_value()) return WithIndex(put.status(), i);
+    if (!put.ok()) return WithPrefix(put.status(), absl::StrCat("paths[", i, "]"));
     ids.push_back(put->id);
     if (i % kBetweenLooks != 0 && i + 1 != paths.size()) continue;
     if (absl::Status status = Look(interrupt); !status.ok()) return status;
@@ -163,7 +167,7 @@ absl::StatusOr<RouteResult> ExecuteNew(FabricState& state, const PermutationOrde
     }
   }
   const absl::Status status =
-      PutAll(state, routed->paths, nullptr, forbidden.faults(), "paths", interrupt).status();
+      PutAll(state, routed->paths, nullptr, forbidden.faults(), interrupt).status();
   if (status.ok()) {
     // Requests without a path were lost by the protocol.
     state.Count({.asked = order.requests.size() - routed->paths.size(),
@@ -181,8 +185,7 @@ absl::StatusOr<ReadBatchOutcome> ExecuteNew(FabricState& state, const ReadBatchO
   auto routed = state.planner().ChooseReads(order, forbidden.faults());
   if (!routed.ok()) return routed.status();
   const size_t mark = state.change().size();
-  auto circuits =
-      PutAll(state, routed->route.paths, &order.objects, forbidden.faults(), "users", interrupt);
+  auto circuits = PutAll(state, routed->route.paths, &order.objects, forbidden.faults(), interrupt);
   if (circuits.ok()) {
     return ReadBatchOutcome{*std::move(routed), *std::move(circuits),
                             state.data_server().CopiesOf(order)};

@@ -41,11 +41,9 @@ void FabricState::Undo(const IntentEdit& edit) {
 absl::StatusOr<StandingCircuit> FabricState::Put(const CircuitPath& path,
                                                  std::optional<uint64_t> object,
                                                  const FaultSet& faults) {
-  if (!object.has_value()) {
-    if (absl::Status status = circuits_.CheckFree(path.input, path.output); !status.ok()) {
-      return status;
-    }
-  }
+  const absl::Status busy = object.has_value() ? objects_.CheckDisk(path.output)
+                                               : circuits_.CheckFree(path.input, path.output);
+  if (!busy.ok()) return busy;
   ++now_.asked;
   if (absl::Status status = links_.CheckPath(path, load(), faults); !status.ok()) {
     now_.blocked += absl::IsResourceExhausted(status);

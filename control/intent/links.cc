@@ -12,7 +12,8 @@ namespace bfly::control {
 absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity) {
   return ErrorAtField(
       absl::StatusCode::kResourceExhausted, "link",
-      absl::StrCat(LinkText(link), " carries ", circuits, " circuits, its capacity is ", capacity));
+      absl::StrCat(LinkText(link), " carries ", circuits, circuits == 1 ? " circuit" : " circuits",
+                   " and has room for ", capacity));
 }
 
 Links::Links(const Network& network, LinkCapacity capacity)
@@ -40,7 +41,7 @@ absl::Status Links::CheckPath(const CircuitPath& path, const LinkLoad& load,
   return CheckRoom(path, load);
 }
 
-absl::Status Links::CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
+absl::Status Links::CheckInTurn(std::span<const CircuitPath> paths, LinkLoad load,
                                 const FaultSet& faults, absl::string_view field) const {
   for (size_t i = 0; i < paths.size(); ++i) {
     const absl::Status status = CheckPath(paths[i], load, faults);

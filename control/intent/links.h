@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,7 +38,7 @@ class Links {
   absl::Status CheckPath(const CircuitPath& path, const LinkLoad& load,
                          const FaultSet& faults) const;
   // Checks each path beside `load` and the paths before it. Errors name "field[i].link".
-  absl::Status CheckInTurn(const std::vector<CircuitPath>& paths, LinkLoad load,
+  absl::Status CheckInTurn(std::span<const CircuitPath> paths, LinkLoad load,
                            const FaultSet& faults, absl::string_view field) const;
 
  private:

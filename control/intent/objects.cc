@@ -102,6 +102,12 @@ absl::Status Objects::CheckRead(Row user, uint64_t object) const {
   return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
 }
 
+absl::Status Objects::CheckDisk(Row disk) const {
+  FieldErrors held;
+  circuits_.AddHeldOutput("object", disk, held);
+  return held.ToStatus(absl::StatusCode::kFailedPrecondition);
+}
+
 absl::Status Objects::CheckReads(const ReadBatchOrder& order) const {
   if (absl::Status status = CheckDataServer(); !status.ok()) return status;
   if (order.users.size() != order.objects.size()) {

@@ -43,6 +43,8 @@ class Objects {
   absl::Status CheckDataServer() const;
   // Errors name "user" and "object".
   absl::Status CheckRead(Row user, uint64_t object) const;
+  // FAILED_PRECONDITION names "object": a circuit that is not a read holds the output of the disk.
+  absl::Status CheckDisk(Row disk) const;
   // Errors name "users[i]" and "objects[i]", or a threshold for objects in one copy.
   absl::Status CheckReads(const ReadBatchOrder& order) const;
   // The number of copies of each object of the batch, which CheckReads has let pass; 0 if the batch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/intent/path_planner.h"
 
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -77,6 +78,15 @@ bool PathPlanner::IsFit(const CircuitPath& path, const FaultSet& faults) const {
   return links_.CheckPath(path, circuits_.load(), faults).ok();
 }
 
+CircuitPath PathPlanner::BetterOf(const CircuitPath& chosen, const CircuitPath& other,
+                                  const FaultSet& faults) const {
+  const auto is_whole = [&](const CircuitPath& path) {
+    return faults.IsWhole(path.input, path.tag);
+  };
+  const bool other_is_better = IsFit(other, faults) || (!is_whole(chosen) && is_whole(other));
+  return other_is_better ? other : chosen;
+}
+
 absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
                                                     const FaultSet& faults) const {
   if (absl::Status status = CheckOneWish(order); !status.ok()) return status;
@@ -97,8 +107,7 @@ absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
   const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
   if (!candidates_.has_value() || IsFit(chosen, faults)) return chosen;
   // If the protocol's path is blocked or broken and the other path is not, take the other path.
-  const CircuitPath other = OtherPath(*candidates_, chosen);
-  return IsFit(other, faults) ? other : chosen;
+  return BetterOf(chosen, OtherPath(*candidates_, chosen), faults);
 }
 
 CircuitPath PathPlanner::ChooseRead(Row user, uint64_t object, const FaultSet& faults) const {
@@ -115,7 +124,7 @@ CircuitPath PathPlanner::ChooseRead(Row user, uint64_t object, const FaultSet& f
   const bool first = chosen.output == at.disks[0];
   const CircuitPath other =
       to_disk(at.disks[first ? 1 : 0], first ? PathChoice::kPPrime : PathChoice::kP);
-  return IsFit(other, faults) ? other : chosen;
+  return BetterOf(chosen, other, faults);
 }
 
 absl::StatusOr<CircuitPath> PathPlanner::ChooseMove(const MoveOrder& order,
@@ -211,7 +220,13 @@ absl::StatusOr<DataServerResult> PathPlanner::Route(const ReadBatchOrder& order)
   const FaultSet& faults = forbidden.faults();
   absl::StatusOr<DataServerResult> routed = ChooseReads(order, faults);
   if (!routed.ok()) return routed;
-  absl::Status status = links_.CheckInTurn(routed->route.paths, circuits_.load(), faults, "users");
+  // A disk that is held ends the reads where executing them would end.
+  const std::span<const CircuitPath> paths(routed->route.paths);
+  absl::Status held;
+  size_t free = 0;
+  while (free < paths.size() && (held = objects_.CheckDisk(paths[free].output)).ok()) ++free;
+  absl::Status status = links_.CheckInTurn(paths.first(free), circuits_.load(), faults, "users");
+  if (status.ok()) status = WithIndex(held, free);
   if (!status.ok()) return status;
   return routed;
 }

@@ -31,7 +31,8 @@ class PathPlanner {
               const Objects& objects);
 
   // Returns the path that the protocol chooses. Where that path crosses `faults` or a link without
-  // room and the other path does not, returns the other path.
+  // room and the other path does not, returns the other path. If neither path can be taken, returns
+  // one that is whole if there is one, so that the request is refused for want of room.
   absl::StatusOr<CircuitPath> ChoosePath(const SetUpOrder& order, const FaultSet& faults) const;
   // Does the same for a path to one of the object's copies.
   CircuitPath ChooseRead(Row user, uint64_t object, const FaultSet& faults) const;
@@ -63,6 +64,9 @@ class PathPlanner {
   // What stands while the order is executed: all circuits but those that it replaces.
   LinkLoad LoadBeside(const PermutationOrder& order) const;
   bool IsFit(const CircuitPath& path, const FaultSet& faults) const;
+  // `chosen` does not fit.
+  CircuitPath BetterOf(const CircuitPath& chosen, const CircuitPath& other,
+                       const FaultSet& faults) const;
 
   const Network& network_;
   const Links& links_;

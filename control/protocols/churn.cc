@@ -8,6 +8,7 @@
 #include <queue>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "topologies/random.h"
 
@@ -90,6 +91,12 @@ class LinkTally {
 };
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Whether links that are down were in the way. The same code without a link means that a data plane
+// or the controller does not answer.
+bool HasNoWholePath(const absl::Status& status) {
+  return absl::IsUnavailable(status) && absl::StartsWith(status.message(), "link: ");
+}
 
 class Churn {
  public:
@@ -255,6 +262,8 @@ class Churn {
       ++report_.busy;
     } else if (absl::IsResourceExhausted(answer.status())) {
       ++report_.blocked;
+    } else if (HasNoWholePath(answer.status())) {
+      ++report_.unreachable;
     } else {
       return answer.status();
     }

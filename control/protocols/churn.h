@@ -52,15 +52,16 @@ struct ChurnReport {
   uint64_t set_up = 0;
   uint64_t released = 0;
   uint64_t no_free_row = 0;
-  uint64_t busy = 0;     // FailedPrecondition: somebody else uses the input or output
-  uint64_t blocked = 0;  // ResourceExhausted: a link had no room, or no path was free
-  uint64_t gone = 0;     // releases of circuits that somebody else had released
+  uint64_t busy = 0;         // FailedPrecondition: somebody else uses the input or output
+  uint64_t blocked = 0;      // ResourceExhausted: a link had no room, or no path was free
+  uint64_t unreachable = 0;  // Unavailable, and the message names a link: no path was whole
+  uint64_t gone = 0;         // releases of circuits that somebody else had released
   uint64_t standing = 0;
   uint32_t congestion = 0;           // now
   std::vector<double> seconds_with;  // [k]: seconds the fullest link had k circuits
   double behind = 0;                 // seconds that the last steps were late
   double behind_most = 0;
-  std::string first_refusal;  // of the first request that was busy or blocked
+  std::string first_refusal;  // of the first request that was busy, blocked or unreachable
 };
 
 // The path of a circuit: the row at every level, input first, and the port of every hop.

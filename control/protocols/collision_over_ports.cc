@@ -10,7 +10,7 @@
 namespace bfly::control {
 namespace {
 
-// What is on the links of a stage before the first round. A link that bears fewer than c circuits
+// What is on the links of a stage before the first round. A link whose capacity is below c
 // gets the difference on top, so that one threshold serves the whole stage.
 std::vector<uint32_t> CountsBefore(const Network& network, const LinkLoad* standing,
                                    const LinkCapacity* capacity, uint32_t c, int stage) {

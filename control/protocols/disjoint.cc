@@ -65,13 +65,20 @@ absl::Status NoOpenPath(const OpenLinks& open, const LinkLoad* standing, const F
 absl::Status NoDisjointPaths(const OpenLinks& open, const DisjointCut& cut) {
   std::vector<std::string> links;
   for (const uint64_t link : cut.links) links.push_back(LinkText(open.network().link_at(link)));
-  std::string message =
-      absl::StrCat("link: no link-disjoint paths exist: the ", cut.inputs.size(),
-                   " circuits of inputs ", ListOf(cut.inputs), " can only go over ", links.size(),
-                   links.size() == 1 ? " free link" : " free links");
-  if (!links.empty()) absl::StrAppend(&message, " (", ListOf(links), ")");
-  if (!cut.near_outputs.empty()) {
-    absl::StrAppend(&message, " or end before at outputs ", ListOf(cut.near_outputs));
+  std::string message = absl::StrCat("link: no link-disjoint paths exist: the ", cut.inputs.size(),
+                                     " circuits of inputs ", ListOf(cut.inputs));
+  if (!links.empty()) {
+    absl::StrAppend(&message, " can only cross ", links.size(),
+                    links.size() == 1 ? " free link (" : " free links (", ListOf(links), ")");
+    if (!cut.near_outputs.empty()) {
+      absl::StrAppend(&message, ", or end at the outputs ", ListOf(cut.near_outputs),
+                      " before these links");
+    }
+  } else if (!cut.near_outputs.empty()) {
+    absl::StrAppend(&message, " can only end at the outputs ", ListOf(cut.near_outputs),
+                    ": no free link is left for the others");
+  } else {
+    absl::StrAppend(&message, ": no free link is left for them");
   }
   return absl::ResourceExhaustedError(message);
 }

@@ -150,7 +150,7 @@ absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad*
 const Protocol kMinimum = {
     .name = "minimum",
     .help =
-        "two random paths a request, the one with the less full fullest link is taken; on a "
+        "of two random paths of a request, the path whose fullest link has fewer circuits; on a "
         "dilated butterfly the port with the fewest circuits at each hop; on a multibutterfly the "
         "path whose fullest link has the fewest circuits",
     .defined_on =

@@ -7,6 +7,24 @@
 #include "topologies/random.h"
 
 namespace bfly::control {
+namespace {
+
+absl::Status CheckOnce(const std::vector<Placement>& placements) {
+  std::vector<uint64_t> objects;
+  objects.reserve(placements.size());
+  for (const Placement& placement : placements) objects.push_back(placement.object);
+  std::sort(objects.begin(), objects.end());
+  const auto twice = std::adjacent_find(objects.begin(), objects.end());
+  if (twice == objects.end()) return absl::OkStatus();
+  const auto is_it = [twice](const Placement& placement) { return placement.object == *twice; };
+  const auto first = std::find_if(placements.begin(), placements.end(), is_it);
+  const auto again = std::find_if(first + 1, placements.end(), is_it);
+  return absl::InvalidArgumentError(
+      absl::StrCat("objects[", again - placements.begin(), "].object: ", *twice,
+                   " is there twice, first at [", first - placements.begin(), "]"));
+}
+
+}  // namespace
 
 absl::Status ObjectDirectory::PlaceOne(const Placement& placement, uint32_t room) {
   const Row rows = static_cast<Row>(load_.size());
@@ -39,6 +57,7 @@ absl::Status ObjectDirectory::PlaceOne(const Placement& placement, uint32_t room
 }
 
 absl::Status ObjectDirectory::Place(const std::vector<Placement>& placements, uint32_t room) {
+  if (absl::Status status = CheckOnce(placements); !status.ok()) return status;
   for (size_t i = 0; i < placements.size(); ++i) {
     const absl::Status status = PlaceOne(placements[i], room);
     if (status.ok()) continue;

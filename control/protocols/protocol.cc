@@ -2,6 +2,7 @@
 #include "control/protocols/protocol.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <tuple>
 
@@ -59,6 +60,17 @@ void FillCongestion(RouteResult& result) {
     result.stage_congestion.push_back(static_cast<uint32_t>(load.size() - 1));
     result.congestion = std::max(result.congestion, result.stage_congestion.back());
   }
+}
+
+// Returns the most links on a path; free links do not count. A path of a hypercube crosses one link
+// for each bit in which its ends differ (Stamoulis & Tsitsiklis, section 1.1).
+int DilationOf(const Network& network, const std::vector<CircuitPath>& paths) {
+  if (!network.straight_is_free()) return network.hops();
+  int most = 0;
+  for (const CircuitPath& path : paths) {
+    most = std::max(most, std::popcount(path.input ^ path.output));
+  }
+  return most;
 }
 
 absl::Status CheckThreshold(absl::string_view field, uint32_t value) {
@@ -249,7 +261,7 @@ RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
     result.stage_load.push_back(LoadOfStage(network, stage, load.stage_counts(stage)));
   }
   FillCongestion(result);
-  result.dilation = network.hops();
+  result.dilation = DilationOf(network, result.paths);
   return result;
 }
 
@@ -286,7 +298,7 @@ void MeasureCongestion(const Network& network, const LinkLoad* standing, Crew& c
     count(network, standing, static_cast<int>(first), static_cast<int>(last), result);
   });
   FillCongestion(result);
-  result.dilation = network.hops();
+  result.dilation = DilationOf(network, result.paths);
 }
 
 }  // namespace bfly::control

@@ -63,7 +63,7 @@ struct ProtocolOptions {
   uint32_t c = 0;
   // collision: the most rounds; 0: until all requests have a path or a round selects nothing.
   uint32_t max_rounds = 0;
-  // q_limited: the circuits that a link bears, 1..kMaxThreshold; 0: 1.
+  // q_limited: the circuits that a link carries, 1..kMaxThreshold; 0: 1.
   uint32_t q = 0;
   // Threads that compute, 1..kMaxWorkers; 0: 1. The result does not depend on the number. Above 1
   // only for a protocol with uses_workers.
@@ -119,7 +119,7 @@ struct RouteResult {
   uint32_t congestion = 0;
   std::vector<uint32_t> stage_congestion;
   std::vector<std::vector<uint32_t>> stage_load;  // [stage][k]: links with k circuits
-  int dilation = 0;                               // links on a path
+  int dilation = 0;                               // the most links on a path, without free links
   std::vector<CircuitPath> paths;                 // in the order of the requests
   // Protocols with rounds: how many requests had no path after each round, and which requests (by
   // their place in the batch) had none at the end. collision gives such a request an arbitrary

@@ -129,7 +129,7 @@ uint32_t LockDownUniform(const Network& network, uint32_t q, uint64_t seed) {
 
 const Protocol kQLimited = {
     .name = "q_limited",
-    .help = "links bear q circuits; requests that find one full are lost (q: 1)",
+    .help = "links carry at most q circuits; requests that find one full are lost (q: 1)",
     .defined_on =
         [](NetworkKind kind) {
           return kind == NetworkKind::kButterfly || kind == NetworkKind::kTwoFoldButterfly;

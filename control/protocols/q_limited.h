@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that bear at most q circuits (Kruskal & Snir 1983, Koch 1988; THEORY.md 2.8). All requests
+// Links that carry at most q circuits (Kruskal & Snir 1983, Koch 1988; THEORY.md 2.8). All requests
 // advance stage by stage. A link keeps q uniformly random ones of the requests that want it; the
 // other requests are lost.
 #pragma once

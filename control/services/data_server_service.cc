@@ -68,7 +68,7 @@ grpc::Status DataServerService::Place(const grpc::ServerContextBase* context,
         const uint64_t before = order->replace ? 0 : state.objects().size();
         placed = before + order->objects.size() > objects.limit()
                      ? objects.Exhausted("objects", "replace the placed objects")
-                     : Execute(state, *std::move(order));
+                     : Execute(state, *order);
         response->set_objects(state.objects().size());
         response->set_most_on_disk(state.objects().most_on_disk());
       });

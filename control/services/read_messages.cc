@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/services/read_messages.h"
 
+#include <unordered_map>
+
 #include "absl/strings/str_cat.h"
 #include "control/services/circuit_messages.h"
 #include "control/status/field_errors.h"
@@ -88,6 +90,13 @@ absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request, Resource& batc
   }
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
+  std::unordered_map<uint32_t, int> first_of;
+  for (int i = 0; i < request.users_size(); ++i) {
+    const auto [first, is_new] = first_of.try_emplace(request.users(i), i);
+    if (is_new) continue;
+    errors.Add(absl::StrCat("users[", i, "]"),
+               absl::StrCat(request.users(i), " is there twice, first at [", first->second, "]"));
+  }
   if (request.all() && request.users_size() != 0) {
     errors.Add("users", "are given and all too; leave one of them out");
   }

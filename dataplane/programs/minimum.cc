@@ -42,6 +42,8 @@ void Minimum::Decide() {
     return down_[path] || (parameters_.other_if_full && full_[path]);
   };
   if (blocked(second) && !blocked(!second)) second = !second;
+  // If none can be taken, the one that is whole says why.
+  if (down_[second] && !down_[!second]) second = !second;
   second_[now_] = second;
 }
 

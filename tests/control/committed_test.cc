@@ -150,6 +150,46 @@ TEST_F(CommittedTest, APlacementThatHasNotBegunByItsDeadlineIsNeverDone) {
   EXPECT_EQ(*place(200, 1, std::chrono::seconds(30)), 5u);
 }
 
+// The data plane refuses a set-up that waits with the placement, so the placement is carried out
+// once more, by itself.
+TEST_F(CommittedTest, APlacementThatIsCarriedOutTwiceIsPlacedAndKept) {
+  agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+  controller_ = std::make_unique<TestController>(directory_.path(), 3'600'000);
+  ASSERT_TRUE(Load(*controller_, RandomlyWired(16)).ok());
+  const auto objects = [this] {
+    return Call(*controller_->data_server, &v1::DataServer::Stub::Status,
+                v1::DataServerStatusRequest())
+        ->objects();
+  };
+  for (const uint32_t count : {8u, 5u}) {  // 5 replace the 8
+    const Row held = count;
+    auto first = Held([this, held] { return SetUpCircuit(*controller_, held, held); });
+    auto refused =
+        std::async(std::launch::async, [this] { return SetUpCircuit(*controller_, 3, 7); });
+    v1::PlaceRequest request;
+    request.set_count(count);
+    request.set_copies(2);
+    request.set_replace(count == 5);
+    auto placed = std::async(std::launch::async, [this, request] {
+      return Call(*controller_->data_server, &v1::DataServer::Stub::Place, request);
+    });
+    const Resources& resources = controller_->controller().resources();
+    EXPECT_TRUE(Eventually(
+        [&] { return resources.orders.in_use() == 2 && resources.calls.in_use() == 1; }));
+    board_.RefuseInputs({3});
+    board_.OpenGate();
+    EXPECT_TRUE(first.get().ok());
+    EXPECT_EQ(refused.get().status().code(), absl::StatusCode::kInternal);
+    const auto answer = placed.get();
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->objects(), count);
+    EXPECT_EQ(objects(), count);
+    controller_.reset();
+    controller_ = std::make_unique<TestController>(directory_.path(), 3'600'000);
+    EXPECT_EQ(objects(), count) << "after a restart";
+  }
+}
+
 TEST_F(CommittedTest, ALinkIsSeenDownWhenTheDataPlaneHasTakenItDown) {
   Begin();
   const auto down = [this] {

@@ -66,6 +66,29 @@ TEST_F(DataServerAvoidTest, ARequestReadsTheCopyThatItsLinksLeave) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
+// A move has no field `output`.
+TEST_F(DataServerAvoidTest, AMoveToADiskThatIsHeldIsRefusedAsARequestIs) {
+  ASSERT_EQ(Ask(3, 1)->path().output(), 0u);
+  const auto circuit = SetUpCircuit(*controller_, 9, 8);
+  ASSERT_TRUE(circuit.ok()) << circuit.status();
+  v1::MoveRequest move;
+  move.set_input(3);
+  Avoid(3, 0, &move);
+  const absl::Status moved = Call(*controller_->circuits, &v1::Circuits::Stub::Move, move).status();
+  EXPECT_EQ(Status().reads(), 1u);
+  ASSERT_TRUE(EndRead(3).ok());
+  v1::ObjectRequest request = One(3, 1);
+  Avoid(3, 0, &request);
+  const absl::Status asked = Send(request).status();
+  for (const absl::Status& refused : {moved, asked}) {
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(FieldsOf(refused), ElementsAre("object"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("(9 -> 8); release it first"));
+  }
+  EXPECT_EQ(moved.message(), asked.message());
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
 TEST_F(DataServerAvoidTest, AStreamCarriesTheWishToo) {
   grpc::ClientContext context;
   SetDeadline(context);

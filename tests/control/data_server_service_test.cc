@@ -75,7 +75,13 @@ TEST_F(DataServerServiceTest, SingleCopiesMayMeetAtADisk) {
   EXPECT_THAT(FieldsOf(circuit.status()), ElementsAre("output"));
   ASSERT_TRUE(SetUpCircuit(*controller_, 9, 5).ok());
   ASSERT_TRUE(PlaceAt(3, {5}).ok());
-  EXPECT_EQ(Ask(10, 3).status().code(), absl::StatusCode::kFailedPrecondition);
+  const auto asked = [this] { return controller_->controller().view(false)->blocking.asked; };
+  const uint64_t before = asked();
+  const absl::Status held = Ask(10, 3).status();
+  EXPECT_EQ(held.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(held), ElementsAre("object"));
+  EXPECT_THAT(std::string(held.message()), HasSubstr("(9 -> 5); release it first"));
+  EXPECT_EQ(asked(), before) << "what is busy does not count as asked";
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
@@ -121,6 +127,10 @@ TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   v1::PlaceRequest given;
   given.add_objects()->set_object(9);
   given.mutable_objects(0)->add_disks(3);
+  *given.add_objects() = given.objects(0);
+  const auto twice = Call(*controller_->data_server, &Stub::Place, given);
+  EXPECT_EQ(twice.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(twice.status()), ElementsAre("objects[1].object"));
   given.set_first(1);
   given.set_seed(1);
   EXPECT_THAT(FieldsOf(Call(*controller_->data_server, &Stub::Place, given).status()),
@@ -138,6 +148,11 @@ TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   EXPECT_EQ(taken.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(FieldsOf(taken.status()), ElementsAre("object"));
   EXPECT_EQ(EndRead(99).code(), absl::StatusCode::kInvalidArgument);
+  v1::ReleaseObjectsRequest release;
+  for (const uint32_t user : {3, 3}) release.add_users(user);
+  const auto released = Call(*controller_->data_server, &Stub::ReleaseBatch, release);
+  EXPECT_EQ(released.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(released.status()), ElementsAre("users[1]"));
 
   v1::ObjectBatchRequest batch;
   const auto fields = [&](std::vector<uint32_t> users, std::vector<uint64_t> objects) {
@@ -183,30 +198,41 @@ TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
 TEST_F(DataServerServiceTest, ADryRunRefusesWhatTheRunWouldRefuse) {
   Start(16, /*capacity=*/1);
   for (uint64_t object = 0; object < 5; ++object) ASSERT_TRUE(PlaceAt(object, {0, 8}).ok());
-  for (uint32_t users = 1; users <= 5; ++users) {
+  const auto refusal = [this](const std::vector<uint64_t>& objects) {
     v1::ObjectBatchRequest batch;
     batch.set_protocol("minimum");
-    for (uint32_t user = 0; user < users; ++user) {
+    for (uint32_t user = 0; user < objects.size(); ++user) {
       batch.add_users(user);
-      batch.add_objects(user);
+      batch.add_objects(objects[user]);
     }
     batch.set_dry_run(true);
     const absl::Status dry = Call(*controller_->data_server, &Stub::RequestBatch, batch).status();
     batch.set_dry_run(false);
     const absl::Status real = Call(*controller_->data_server, &Stub::RequestBatch, batch).status();
-    EXPECT_EQ(dry.message(), real.message()) << users << " users";
+    EXPECT_EQ(dry.message(), real.message()) << objects.size() << " users";
     EXPECT_EQ(dry.code(), real.code());
     EXPECT_EQ(FieldsOf(dry), FieldsOf(real));
-    if (users == 1) {
-      EXPECT_TRUE(real.ok()) << real;
-    }
-    if (users == 5) {
-      EXPECT_EQ(dry.code(), absl::StatusCode::kResourceExhausted) << dry;
-    }
     v1::ReleaseObjectsRequest all;
     all.set_all(true);
-    ASSERT_TRUE(Call(*controller_->data_server, &Stub::ReleaseBatch, all).ok());
+    EXPECT_TRUE(Call(*controller_->data_server, &Stub::ReleaseBatch, all).ok());
+    return dry;
+  };
+  std::vector<uint64_t> objects;
+  for (uint64_t object = 0; object < 5; ++object) {
+    objects.push_back(object);
+    const absl::Status refused = refusal(objects);
+    if (object == 0) {
+      EXPECT_TRUE(refused.ok()) << refused;
+    }
   }
+  EXPECT_EQ(refusal(objects).code(), absl::StatusCode::kResourceExhausted);
+  // A circuit holds the disk of object 5, and the two links to disk 6 have no room for three.
+  ASSERT_TRUE(SetUpCircuit(*controller_, 9, 2).ok());
+  ASSERT_TRUE(PlaceAt(5, {2}).ok());
+  for (uint64_t object = 6; object < 9; ++object) ASSERT_TRUE(PlaceAt(object, {6}).ok());
+  EXPECT_EQ(refusal({6, 5, 7, 8}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(refusal({6, 5, 7, 8})), ElementsAre("objects[1]"));
+  EXPECT_EQ(refusal({6, 7, 8, 5}).code(), absl::StatusCode::kResourceExhausted);
 }
 
 // Data planes keep circuits but do not know objects. The run directory keeps the objects.

@@ -56,7 +56,7 @@ TEST_F(LinkCapacityTest, BlockedRequestsAreCountedAndChangeNothing) {
   EXPECT_EQ(blocked.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(FieldsOf(blocked.status()), ElementsAre("link"));
   EXPECT_THAT(std::string(blocked.status().message()),
-              HasSubstr("s1 r0 p0 carries 1 circuits, its capacity is 1"));
+              HasSubstr("s1 r0 p0 carries 1 circuit and has room for 1"));
   EXPECT_EQ(List(*controller_).size(), 1u);
   // Batches: all or nothing, and best effort.
   v1::SetUpBatchRequest batch;

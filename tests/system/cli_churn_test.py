@@ -125,6 +125,26 @@ placement: [{{stages: 0-4, lcore: {LCORES[0]}}}]
         # Which of two requests of the same moment comes first differs, and with it who is blocked.
         self.assertAlmostEqual(live["blocking_ratio"], dry["blocking_ratio"], delta=0.03)
 
+    def test_requests_without_a_whole_path_do_not_end_it(self):
+        # An input row has two links; both of input 3 are down.
+        file = self.write("cut", BB256.replace("256", "16").replace("0-15", "0-7") + "faults: {links: [{stages: 0, rows: 3}]}\n")
+        self.bfly("up", file)
+        churn = ("circuit", "churn", "--rate", 500, "--holding", 0.01, "--duration", 1)
+        live = self.json(*churn)
+        dry = self.json(*churn, "--dry-run", "--network", file)
+        for report in live, dry:
+            self.assertGreater(report["unreachable"], 5)
+            self.assertGreater(report["set_up"], 100)
+            self.assertEqual(report["refused"], report["unreachable"])
+            self.assertEqual((report["busy"], report["blocked"], report["blocking_ratio"]), (0, 0, 0))
+            self.assertRegex(report["first_refusal"], r"link: s0 r3 p[01] is down")
+        self.assertRegex(self.bfly(*churn).stdout, r"blocked; 0 busy\n\d+ found no path without a link that is down\n")
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+        steps = self.write("steps", "setup 3 12\n")
+        nothing = self.bfly("circuit", "churn", "--arrivals", f"adversary:{steps}", check=False)
+        self.assertEqual(nothing.returncode, 1)
+        self.assertIn("0 blocked, 1 found no path without a link that is down\n", nothing.stderr)
+
     def test_a_long_churn_is_followed_line_by_line(self):
         self.bfly("up", self.file)
         text = self.bfly("circuit", "churn", "--rate", 200, "--holding", 0.01, "--duration", 2.5, "--interval", 0.1,
@@ -169,7 +189,7 @@ circuits: {{capacity: 1}}
 """))
         text = self.bfly("circuit", "churn", "--rate", 3000, "--holding", 0.01, "--duration", 0.5, "--seed", 4).stdout
         self.assertRegex(text, r"blocking ratio [\d.]+ %: \d+ of \d+ blocked; 0 busy\n"
-                               r"the first refused: link: s\d r\d+ p\d carries 1 circuits, its capacity is 1")
+                               r"the first refused: link: s\d r\d+ p\d carries 1 circuit and has room for 1")
         before = self.json("counters")["circuits"]
         live = self.json("circuit", "churn", "--rate", 3000, "--holding", 0.01, "--duration", 0.5)
         after = self.json("counters")["circuits"]

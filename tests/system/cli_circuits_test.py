@@ -98,7 +98,7 @@ class Circuits(CommandLineTest):
             self.assertEqual(refused.returncode, 1)
             said.add(refused.stderr)
         self.assertEqual(len(said), 1, said)
-        self.assertRegex(said.pop(), r"paths\[\d+\]\.link: s\d+ r\d+ p[01] carries 1 circuits, its capacity is 1")
+        self.assertRegex(said.pop(), r"paths\[\d+\]\.link: s\d+ r\d+ p[01] carries 1 circuit and has room for 1")
         circuits = self.json("counters")["circuits"]
         self.assertEqual((circuits["standing"], circuits["blocked"]), (0, 2))
         self.assertEqual(self.json("circuit", "list")["total"], 0)
@@ -208,6 +208,7 @@ circuits: {{capacity: 8}}
                 (("circuit", "churn", "--arrivals", "adversary", steps, "--holding", 3), "--holding: is for poisson"),
                 (("circuit", "permutation", *dry, "--traffic", 100), "--traffic excludes --dry-run"),
                 (("circuit", "permutation", *dry, "--replace"), "--replace excludes --network"),
+                (("data-server", "batch", *dry, "--first-object", 100), "--first-object excludes --network"),
                 (("circuit", "churn", *dry, "--interval", 3), "--interval excludes --dry-run")):
             refused = self.bfly(*words, check=False)
             self.assertEqual(refused.returncode, 2, words)

@@ -178,12 +178,14 @@ TEST(Protocols, CountNoLinkOfAHypercubeWhereAPathKeepsItsRow) {
   const RouteResult routed =
       RoutePermutation("greedy", cube, Permutation{0, 4, 1, 2, 3, 5, 6, 7}).value();
   EXPECT_EQ(routed.congestion, 1u);
+  EXPECT_EQ(routed.dilation, 3) << "of 4 -> 3, which changes all three bits";
   // 1 -> 4, 2 -> 1, 3 -> 2 and 4 -> 3 change the row in dimension 1, two of them in dimension 2,
   // two in dimension 3. Each dimension has 8 links.
   EXPECT_EQ(routed.stage_load, (std::vector<std::vector<uint32_t>>{{4, 4}, {6, 2}, {6, 2}}));
   const RouteResult still =
       RoutePermutation("greedy", cube, PermutationByName("identity", 8, 0).value()).value();
   EXPECT_EQ(still.congestion, 0u);
+  EXPECT_EQ(still.dilation, 0);
   EXPECT_EQ(still.stage_congestion, (std::vector<uint32_t>{0, 0, 0}));
 
   LinkLoad load(cube);
