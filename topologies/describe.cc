@@ -40,6 +40,11 @@ NetworkFacts Describe(const Network& network) {
   return facts;
 }
 
+uint64_t FreeLinkCount(const Network& network) {
+  // One of the two links of a node keeps the row.
+  return network.straight_is_free() ? network.link_count() / 2 : 0;
+}
+
 std::vector<LinkEnds> AllLinks(const Network& network) {
   std::vector<LinkEnds> links;
   links.reserve(network.link_count());

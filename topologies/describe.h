@@ -39,10 +39,10 @@ struct NetworkFacts {
   uint32_t rows = 0;
   int levels = 0;
   int stages = 0;
-  uint64_t link_count = 0;
+  uint64_t link_count = 0;  // free links (Network::is_free) included
   uint64_t seed = 0;
   int passes = 0;
-  int dilation = 0;  // links on every path
+  int dilation = 0;  // hops on every path, and the most links on a path
   int multiplicity = 1;
   std::string rule;  // empty where a direction has one port
   int extra_stages = 0;
@@ -53,6 +53,10 @@ struct NetworkFacts {
 };
 
 NetworkFacts Describe(const Network& network);
+
+// Returns how many of the network's links are free (Network::is_free). Without them the hypercube
+// has d 2^d links (Stamoulis & Tsitsiklis, section 1.1).
+uint64_t FreeLinkCount(const Network& network);
 
 // Every link, in the order of its index.
 std::vector<LinkEnds> AllLinks(const Network& network);

@@ -69,20 +69,21 @@ absl::Status CheckAdversary(const AdversarialFaults& plan, const Network& networ
 void AddAdversarialFaults(const AdversarialFaults& plan, FaultSet* faults) {
   const Network& network = faults->network();
   const int stage = network.stages() - 1;
-  uint32_t links = 0;
   uint32_t nodes = 0;
-  for (Row output = 0; output < network.rows(); ++output) {
-    if (links == plan.links && nodes == plan.nodes) return;
+  for (Row output = 0; output < network.rows() && nodes < plan.nodes; ++output) {
     for (const LinkId& link : network.feeders(stage, output)) {
-      if (links < plan.links) {
-        faults->SetLinkUp(link, false);
-        ++links;
-      }
       const NodeId tail{stage, link.row};
-      if (nodes < plan.nodes && !faults->is_down(tail)) {
-        faults->SetNodeUp(tail, false);
-        ++nodes;
-      }
+      if (nodes == plan.nodes || faults->is_down(tail)) continue;
+      faults->SetNodeUp(tail, false);
+      ++nodes;
+    }
+  }
+  uint32_t links = 0;
+  for (Row output = 0; output < network.rows() && links < plan.links; ++output) {
+    for (const LinkId& link : network.feeders(stage, output)) {
+      if (links == plan.links || faults->blocks(network.link_index(link))) continue;
+      faults->SetLinkUp(link, false);
+      ++links;
     }
   }
 }

@@ -33,10 +33,11 @@ struct AdversarialFaults {
 };
 
 // The adversary takes what leads to output 0, then what leads to output 1, and so on: the switches
-// before the outputs, or the links into them. Two outputs of a butterfly share two such switches,
-// so an even number of switches cuts off as many outputs, n pairs each. A switch between the ends
-// of B_n is on n paths, a link on n / 2, so no faults cost B_n more. A network with several paths
-// for each pair has no more than this many switches before an output either.
+// before the outputs, or the links into them. It takes its switches first. Then it takes links that
+// no fault blocks yet, so that none is spent in vain. Two outputs of a butterfly share two such
+// switches, so an even number of switches cuts off as many outputs, n pairs each. A switch between
+// the ends of B_n is on n paths, a link on n / 2, so no faults cost B_n more. A network with
+// several paths for each pair has no more than this many switches before an output either.
 //
 // OutOfRange names "links" or "nodes" if the last stage has fewer of them.
 absl::Status CheckAdversary(const AdversarialFaults& plan, const Network& network);

@@ -89,7 +89,9 @@ std::string TagToString(const Network& network, Tag tag) {
                       port - direction * network.multiplicity());
       continue;
     }
-    if (hop > 0 && (hop - network.extra_hops()) % network.dimension() == 0) bits += ' ';
+    // The hops of extra stages, of which there may be more than of a copy, are one group.
+    const int of_copies = hop - network.extra_hops();
+    if (hop > 0 && of_copies >= 0 && of_copies % network.dimension() == 0) bits += ' ';
     bits += direction ? '1' : '0';
   }
   return bits;

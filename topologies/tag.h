@@ -69,7 +69,7 @@ inline uint64_t LastDirectionsOf(const Network& network, Row output) {
 struct LastHops {
   int dimension = 0;
   bool reversed = false;  // the first of them is the row's lowest bit
-  int turn = 0;           // otherwise they are the row, rotated to the left by so many places
+  int turn = 0;           // otherwise they are the row, rotated to the left by this many places
 
   constexpr Row OutputOf(Row directions) const {
     if (reversed) return ReverseRow(directions, dimension);

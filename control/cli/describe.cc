@@ -28,10 +28,19 @@ std::string Bits(Row row, int dimension) {
 }
 
 void Print(const v1::DescribeResponse& facts, const Network& network) {
-  printf("%s: %s, %u rows, %u levels, %u stage%s, %" PRIu64 " links\n", facts.name().c_str(),
+  const uint64_t free_links = FreeLinkCount(network);
+  const char* const many = facts.dilation() == 1 ? "" : "s";
+  printf("%s: %s, %u rows, %u levels, %u stage%s, %" PRIu64 " links", facts.name().c_str(),
          facts.kind().c_str(), facts.rows(), facts.levels(), facts.stages(),
-         facts.stages() == 1 ? "" : "s", facts.link_count());
-  printf("every path has %u link%s (dilation)", facts.dilation(), facts.dilation() == 1 ? "" : "s");
+         facts.stages() == 1 ? "" : "s", facts.link_count() - free_links);
+  if (free_links > 0) {
+    printf(", and %" PRIu64 " more that keep the row, which are not links of the cube\n",
+           free_links);
+    printf("every path has %u hop%s", facts.dilation(), many);
+    printf(" and at most %u link%s (dilation)", facts.dilation(), many);
+  } else {
+    printf("\nevery path has %u link%s (dilation)", facts.dilation(), many);
+  }
   if (facts.multiplicity() > 1) {
     printf(", %u links a direction, picked by %s", facts.multiplicity(), facts.rule().c_str());
   }

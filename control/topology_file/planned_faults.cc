@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/topology_file/planned_faults.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "control/topology_file/ranges.h"
 #include "topologies/fault_plan.h"
@@ -95,7 +97,13 @@ std::vector<Violation> CheckFaults(const v1::Faults& faults, const Network& netw
     violations.push_back({absl::StrCat(path, ".adversarial.", message.substr(0, colon)), "",
                           message.substr(colon + 2)});
   }
-  const uint64_t nodes = static_cast<uint64_t>(network.levels()) * network.rows();
+  // The adversary takes switches of the last stage first, and then links of its other switches.
+  const uint64_t switches = std::min<uint64_t>(faults.adversarial().nodes(), network.rows());
+  const uint64_t left = (network.rows() - switches) * static_cast<uint64_t>(network.ports());
+  named += switches + std::min<uint64_t>(faults.adversarial().links(), left);
+  // Nodes are drawn at all levels or, without `ends`, between inputs and outputs.
+  const int levels = faults.random().ends() ? network.levels() : network.stages() - 1;
+  const uint64_t nodes = static_cast<uint64_t>(levels) * network.rows();
   const double drawn = faults.random().links() * static_cast<double>(network.link_count()) +
                        faults.random().nodes() * static_cast<double>(nodes);
   if (static_cast<double>(named) + drawn > static_cast<double>(kMostPlannedFaults)) {

@@ -11,7 +11,7 @@
 
 namespace bfly::control {
 
-// A fabric tells its data planes of each. More are no experiment but a mistake in a range.
+// A fabric tells its data planes of each. More faults than this are a mistake in a range.
 inline constexpr uint64_t kMostPlannedFaults = 1 << 20;
 
 // Returns what is wrong with faults on this network, apart from broken field rules. Fields are

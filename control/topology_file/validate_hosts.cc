@@ -260,8 +260,14 @@ class HostCheck {
     if (!block_) return;
     const uint32_t number = NumberOfIpv4(address);
     const uint32_t row = number - block_->base;
+    if (number < block_->base || row >= block_->size()) return;
+    if (row >= context_.network->rows()) {
+      return Report(field, "",
+                    absl::StrCat("is in addressing.ipv4_prefix, but the network has rows 0..",
+                                 context_.network->rows() - 1, " only"));
+    }
     const auto rows = ParseRanges(host.rows());
-    if (number < block_->base || row >= context_.network->rows() || !rows.ok()) return;
+    if (!rows.ok()) return;
     const bool own = std::any_of(rows->begin(), rows->end(), [row](const Range& range) {
       return range.first <= row && row <= range.last;
     });

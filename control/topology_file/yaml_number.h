@@ -10,8 +10,8 @@
 namespace bfly::control {
 
 // The decimal digits of a whole number that stands without quotes: "16" of 16, +16, 0x10,
-// 0o20, 16.0 and 1.6e1. A reader of JSON cannot tell these apart. Nothing if the text is no such
-// number, is below 0, or does not fit into 64 bits.
+// 0o20, 16.0 and 1.6e1. A reader of JSON cannot tell these apart. Nothing if the text is not
+// such a number, is below 0, or does not fit into 64 bits.
 std::optional<std::string> WholeNumberOf(absl::string_view text);
 
 }  // namespace bfly::control

@@ -219,6 +219,32 @@ TEST(Churn, RefusalsAreCountedAndItGoesOn) {
   EXPECT_EQ(report->first_refusal, "busy");
 }
 
+// Every second request meets a link that is down. Its rows are free again: more requests come than
+// there are rows.
+TEST(Churn, RequestsWithoutAWholePathAreCountedAndItGoesOn) {
+  Plant plant(16);
+  ChurnTarget target = plant.target();
+  uint64_t asked = 0;
+  target.execute = [&](const std::vector<ChurnStep>& some) {
+    std::vector<ChurnAnswer> answers;
+    for (const ChurnStep& step : some) {
+      const bool down = step.set_up && asked++ % 2 == 0;
+      answers.push_back(down ? absl::UnavailableError("link: s1 r2 p0 is down")
+                             : plant.Execute(step));
+    }
+    return answers;
+  };
+  const auto report =
+      RunChurn(16, 8, {.rate = 100, .holding = 0.01, .duration = 1, .seed = 2}, target);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_GT(asked, 50u);
+  EXPECT_EQ(report->unreachable, (asked + 1) / 2);
+  EXPECT_EQ(report->set_up, asked / 2);
+  EXPECT_EQ(report->blocked + report->busy, 0u);
+  EXPECT_EQ(report->requests, asked);
+  EXPECT_EQ(report->first_refusal, "link: s1 r2 p0 is down");
+}
+
 TEST(Churn, WhatOthersReleasedIsGoneAndAnotherErrorEndsIt) {
   Plant plant(16);
   ChurnTarget target = plant.target();

@@ -246,8 +246,8 @@ TEST(Disjoint, NamesACutOfASplitter) {
   const auto routed = RoutePermutation("disjoint", LinkLoad(eight), {{0, 0}, {4, 1}}, {});
   EXPECT_EQ(routed.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(routed.status().message()),
-              HasSubstr("no link-disjoint paths exist: the 2 circuits of inputs 0, 4 can only go "
-                        "over 1 free link (s1 r0 p0)"));
+              HasSubstr("no link-disjoint paths exist: the 2 circuits of inputs 0, 4 can only "
+                        "cross 1 free link (s1 r0 p0)"));
 }
 
 TEST(Disjoint, ASingleCircuitTakesFreeLinksUntilThereAreNone) {

@@ -194,8 +194,10 @@ TEST(InBandFaults, ReadsChooseAmongWholePathsAsTheControllerDoes) {
 
 // Circuits come and go, and links go down and come back. A request gets the protocol's choice, the
 // other path if that one is down or full, or a refusal that names the link of the first choice.
+// Where the first choice crosses a link that is down and the other path is whole but full, that
+// one's link is named.
 TEST(InBandFaults, SingleRequestsChooseAsTheControllerDoesWhileLinksGoDownAndComeBack) {
-  int down = 0, full = 0, gave_way = 0;
+  int down = 0, full = 0, gave_way = 0, whole_but_full = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const uint32_t rows = 8u << (seed % 3);
     const Network network = NetworkToBreak(NetworkKind::kTwoFoldButterfly, rows, seed);
@@ -239,9 +241,14 @@ TEST(InBandFaults, SingleRequestsChooseAsTheControllerDoesWhileLinksGoDownAndCom
         };
         const bool second = cost(candidates.tags[1]) < cost(candidates.tags[0]);
         Tag chosen = candidates.tags[second];
-        if (refused(chosen).has_value() && !refused(candidates.tags[!second]).has_value()) {
-          chosen = candidates.tags[!second];
+        const Tag other = candidates.tags[!second];
+        const std::optional<InBandRefusal> first = refused(chosen), last = refused(other);
+        if (first.has_value() && !last.has_value()) {
+          chosen = other;
           ++gave_way;
+        } else if (first.has_value() && first->down && !last->down) {
+          chosen = other;
+          ++whole_but_full;
         }
         Minimum run({candidates}, {.other_if_full = true}, routes, /*limited=*/true);
         model.Run(run);
@@ -264,6 +271,7 @@ TEST(InBandFaults, SingleRequestsChooseAsTheControllerDoesWhileLinksGoDownAndCom
   EXPECT_GT(down, 20);
   EXPECT_GT(full, 5);
   EXPECT_GT(gave_way, 20);
+  EXPECT_GT(whole_but_full, 10);
 }
 
 }  // namespace

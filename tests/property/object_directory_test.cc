@@ -28,7 +28,8 @@ TEST(ObjectDirectory, PlacesAllOrNone) {
   EXPECT_EQ(error({{1, {8}}}, 0), "objects[0].disks[0]: 8 is outside 0..7");
   EXPECT_EQ(error({{1, {}}}, 0), "objects[0].disks: 0 given; an object is on 1 disk or 2");
   EXPECT_EQ(error({{1, {2}}, {7, {3}}}, 0), "objects[1].object: 7 is placed already");
-  EXPECT_EQ(error({{1, {2}}, {1, {3}}}, 0), "objects[1].object: 1 is placed already");
+  EXPECT_EQ(error({{2, {3}}, {1, {2}}, {1, {9}}}, 0),
+            "objects[2].object: 1 is there twice, first at [1]");
   EXPECT_EQ(error({{1, {2}}, {2, {6}}}, 1),
             "objects[1].disks[0]: disk 6 has no room, it holds 1 of 1");
 }

@@ -45,6 +45,16 @@ TEST(Describe, SaysThatAWrappedNetworkUsesItsStagesAgain) {
   EXPECT_EQ(facts.tag[3].position, 2);
 }
 
+// Stamoulis & Tsitsiklis, section 1.1: d 2^d arcs.
+TEST(Describe, CountsTheArcsOfAHypercube) {
+  const Network cube = Make(NetworkKind::kHypercube, 16);
+  EXPECT_EQ(Describe(cube).link_count - FreeLinkCount(cube), 4u * 16);
+  uint64_t arcs = 0;
+  for (const LinkEnds& ends : AllLinks(cube)) arcs += ends.next_row != ends.link.row;
+  EXPECT_EQ(arcs, 4u * 16);
+  EXPECT_EQ(FreeLinkCount(Make(NetworkKind::kButterfly, 16)), 0u);
+}
+
 TEST(Describe, ListsEveryLinkOnce) {
   const std::vector<LinkEnds> links = AllLinks(Make(NetworkKind::kButterfly, 2));
   ASSERT_EQ(links.size(), 4u);

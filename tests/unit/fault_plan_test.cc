@@ -90,6 +90,9 @@ TEST(AdversarialFaults, CutOffAsManyOutputsAsTheyTakeSwitches) {
     EXPECT_THAT(lost.inputs, IsEmpty()) << KindName(kind);
     // Two links lead to an output.
     EXPECT_EQ(FindLostPairs(Chosen(network, {.links = 6}), 1).pairs, 3u * 32u) << KindName(kind);
+    // The switches cut off two outputs, and the links a third one.
+    EXPECT_EQ(FindLostPairs(Chosen(network, {.links = 2, .nodes = 2}), 1).pairs, 3u * 32u)
+        << KindName(kind);
   }
   const Network dilated = PlannedOn(NetworkKind::kDilatedButterfly, 32, 3);
   EXPECT_EQ(FindLostPairs(Chosen(dilated, {.links = 6}), 1).pairs, 32u);

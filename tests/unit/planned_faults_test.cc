@@ -45,6 +45,10 @@ TEST(PlannedFaults, AddUp) {
   // The adversary takes the nodes 0 and 1 of level 2. All switches are drawn.
   EXPECT_THAT(DownBy("{adversarial: {nodes: 2}, links: [{stages: 1, rows: 6, port: 1}]}"),
               ElementsAre(Fault(LinkId{1, 6, 1}), Fault(NodeId{2, 0}), Fault(NodeId{2, 1})));
+  // Both links into output 0 are down already, so it takes those into output 1.
+  EXPECT_THAT(DownBy("{adversarial: {links: 2}, links: [{stages: 2, rows: 0-1, port: 0}]}"),
+              ElementsAre(Fault(LinkId{2, 0, 0}), Fault(LinkId{2, 0, 1}), Fault(LinkId{2, 1, 0}),
+                          Fault(LinkId{2, 1, 1})));
   EXPECT_THAT(DownBy("{random: {nodes: 1, seed: 4}, nodes: [{levels: 0, rows: 5}]}"), SizeIs(17));
   EXPECT_EQ(DownBy("{random: {links: 0.3, seed: 4}}"), DownBy("{random: {links: 0.3, seed: 4}}"));
   EXPECT_NE(DownBy("{random: {links: 0.3, seed: 4}}"), DownBy("{random: {links: 0.3, seed: 5}}"));
@@ -79,6 +83,27 @@ TEST(PlannedFaults, AreLimitedInNumber) {
   EXPECT_THAT(Wrong(topology), IsEmpty());
   topology.mutable_faults()->mutable_random()->set_links(0.5);
   EXPECT_THAT(Wrong(topology), SizeIs(1));
+
+  // Of 17 levels 15 are between inputs and outputs: 983,040 switches.
+  topology.clear_faults();
+  topology.mutable_faults()->mutable_random()->set_nodes(1);
+  EXPECT_THAT(Wrong(topology), IsEmpty());
+  topology.mutable_faults()->mutable_random()->set_ends(true);
+  EXPECT_THAT(Wrong(topology), ElementsAre(HasSubstr("takes about 1114112 links and nodes")));
+}
+
+TEST(PlannedFaults, OfTheAdversaryCountForTheLimit) {
+  v1::Topology topology = Butterfly8();
+  topology.mutable_network()->set_rows(1 << 20);
+  Place(topology, "0-19", "");
+  v1::AdversarialFaults& adversary = *topology.mutable_faults()->mutable_adversarial();
+  adversary.set_links(1 << 20);
+  EXPECT_THAT(Wrong(topology), IsEmpty());
+  adversary.set_nodes(1 << 19);
+  EXPECT_THAT(Wrong(topology), ElementsAre(HasSubstr("takes about 1572864 links and nodes")));
+  // These switches leave no link that comes from another.
+  adversary.set_nodes(1 << 20);
+  EXPECT_THAT(Wrong(topology), IsEmpty());
 }
 
 }  // namespace

@@ -34,6 +34,15 @@ TEST(Tag, OfABenesNetworkIsTheMiddleRowThenTheDestinationReversed) {
   EXPECT_EQ(OutputOfTag(benes, tag), 0b110u);
 }
 
+TEST(Tag, HasOneGroupForAllExtraStages) {
+  for (const auto& [extra, text] :
+       {std::pair{1, "0 10"}, {2, "00 10"}, {4, "0000 10"}, {5, "00000 10"}}) {
+    const Network network =
+        Network::Make({.kind = NetworkKind::kButterfly, .rows = 4, .extra_stages = extra}).value();
+    EXPECT_EQ(TagToString(network, 0b10), text);
+  }
+}
+
 TEST(Tag, RowsReverseBitByBit) {
   for (int d = 1; d <= 20; ++d) {
     for (Row row : {Row{0}, Row{1}, Row{0xACE35}, (Row{1} << d) - 1}) {

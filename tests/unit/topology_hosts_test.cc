@@ -165,6 +165,16 @@ TEST(TopologyHosts, AddressesAreOfOneHost) {
   EXPECT_THAT(HostError("name: a, rows: 3, addresses: 10.0.0.20/24", by_address),
               HasSubstr("this is the address of row 4 by addressing.ipv4_prefix, and the host "
                         "stands at 3"));
+  // The block has 16 addresses, and the network has 8 rows.
+  const std::string twice = "addressing: {mode: ipv4_prefix, ipv4_prefix: 10.0.0.16/28}\n";
+  for (const std::string beyond : {"10.0.0.24/24", "10.0.0.30/24"}) {
+    EXPECT_THAT(HostError("name: a, rows: 3, addresses: " + beyond, twice),
+                EndsWith("hosts[0].addresses[0]: is in addressing.ipv4_prefix, but the network has "
+                         "rows 0..7 only"));
+  }
+  EXPECT_THAT(
+      HostErrors("  - {name: a, rows: 3, addresses: [10.0.0.15/24, 10.0.0.32/24]}\n", twice),
+      IsEmpty());
 }
 
 TEST(TopologyHosts, RoutesCanBeUsed) {

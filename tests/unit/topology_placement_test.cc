@@ -49,7 +49,7 @@ TEST(Placement, NamesStagesListedTwiceInAnEntryAtOnce) {
   EXPECT_LT(std::clock() - began, CLOCKS_PER_SEC);
 }
 
-TEST(Placement, NamesNotAllRowsIfThereAreMany) {
+TEST(Placement, NamesOnlySomeRowsIfThereAreMany) {
   v1::Topology topology = Butterfly8();
   topology.mutable_network()->set_rows(64);
   Place(topology, "0-5", "");
@@ -109,7 +109,7 @@ TEST(Placement, WantsAllRowsOfAStageOnOneDataPlane) {
   EXPECT_THAT(Wrong(topology), ElementsAre(testing::HasSubstr("placement[2].data_plane: stage")));
 }
 
-TEST(Placement, WantsAPlacementWhereSeveralDataPlanesAre) {
+TEST(Placement, RequiresAPlacementForSeveralDataPlanes) {
   v1::Topology topology = Split();
   topology.clear_placement();
   EXPECT_THAT(Wrong(topology),

@@ -5,7 +5,16 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "bfly/v1/circuit_experiment.pb.h"
+#include "bfly/v1/experiment.pb.h"
+#include "bfly/v1/rack.pb.h"
+#include "bfly/v1/reproduction.pb.h"
+#include "bfly/v1/schedules.pb.h"
+#include "bfly/v1/step_experiment.pb.h"
+#include "bfly/v1/survival_experiment.pb.h"
 #include "control/topology_file/reader.h"
+#include "control/topology_file/schema.h"
+#include "control/topology_file/to_fabric_config.h"
 #include "control/topology_file/validate.h"
 
 namespace bfly::control {
@@ -34,6 +43,42 @@ ports:
     lcores: [1, 0]
 links: {queue_limit: 128}
 )";
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+// Whether a message with 0 in the field looks as if the field were left out, so that its default
+// takes the place of the 0.
+bool LosesZeroToDefault(const FieldDescriptor& field) {
+  const std::string& instead = RuleOf(field).default_value();
+  if (instead.empty() || instead == "0" || field.is_repeated() || field.has_presence()) {
+    return false;
+  }
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return instead == "true";
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return !Breaks(field, uint64_t{0}).has_value();
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return !Breaks(field, 0.0).has_value();
+    default:
+      return false;
+  }
+}
+
+// Adds the names of such fields of a message type and of the types within it, and counts all
+// fields with a default in `defaults`.
+void AddLosers(const Descriptor& type, std::vector<std::string>* losers, int* defaults) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (LosesZeroToDefault(field)) losers->emplace_back(field.full_name());
+    *defaults += !RuleOf(field).default_value().empty();
+  }
+  for (int i = 0; i < type.nested_type_count(); ++i) {
+    AddLosers(*type.nested_type(i), losers, defaults);
+  }
+}
 
 // Every diagnostic as "LINE FIELD".
 std::vector<std::string> Places(const std::string& text) {
@@ -282,6 +327,40 @@ TEST(TopologyReader, SaysWhyAFileCannotBeRead) {
               HasSubstr("/: is a directory"));
   EXPECT_THAT(std::string(ReadTopologyFile("/dev/zero").status().message()),
               HasSubstr("is longer than a topology file may be"));
+}
+
+TEST(TopologyReader, KeepsAZeroThatDiffersFromTheDefault) {
+  const auto read = [](const std::string& keys) {
+    return ReadTopology(
+        absl::StrCat("name: a\nnetwork: {kind: butterfly, rows: 8}\nplacement: [{stages: 0-2}]\n",
+                     "data_planes: [{name: dp0", keys, "}]\n"),
+        "t");
+  };
+  const auto none = read(", spare_queue_pairs: 0");
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(none->data_planes(0).spare_queue_pairs(), 0u);
+  EXPECT_EQ(ToFabricConfig(*none, "dp0")->spare_queue_pairs, 0);
+  const auto left_out = read("");
+  ASSERT_TRUE(left_out.ok()) << left_out.status();
+  EXPECT_EQ(left_out->data_planes(0).spare_queue_pairs(), 2u);
+  EXPECT_EQ(ToFabricConfig(*left_out, "dp0")->spare_queue_pairs, 2);
+}
+
+TEST(Schema, NoDefaultTakesThePlaceOfAZeroThatIsAllowed) {
+  std::vector<std::string> losers;
+  int defaults = 0;
+  for (const Descriptor* const root :
+       {v1::Topology::descriptor(), v1::Schedule::descriptor(), v1::Experiment::descriptor(),
+        v1::CircuitExperiment::descriptor(), v1::StepExperiment::descriptor(),
+        v1::SurvivalExperiment::descriptor(), v1::FrameCosts::descriptor(),
+        v1::Difference::descriptor()}) {
+    const google::protobuf::FileDescriptor& file = *root->file();
+    for (int i = 0; i < file.message_type_count(); ++i) {
+      AddLosers(*file.message_type(i), &losers, &defaults);
+    }
+  }
+  EXPECT_THAT(losers, IsEmpty()) << "declare them optional";
+  EXPECT_GT(defaults, 50);
 }
 
 TEST(TopologyReader, CompletingTwiceChangesNothing) {
