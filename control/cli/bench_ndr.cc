@@ -200,7 +200,7 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
   for (const TrafficProfile& profile : profiles) {
     if (status = FabricTrials(common, profile).CheckTaken(); !status.ok()) return status;
   }
-  absl::Status searched;  // the first error; what was found before it is told
+  absl::Status searched;  // the first error; results from before it are printed
   std::vector<SizeReport> reports;
   for (const TrafficProfile& profile : profiles) {
     auto report = SearchSize(options, profile, common);

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -147,12 +149,25 @@ absl::Status RunPlot(const std::string& folder, bool json) {
   return absl::OkStatus();
 }
 
+// The folder beside `folder` with `.rerun` after its name, also if `folder` ends in a slash, `.` or
+// `..`.
+std::string RerunOf(const std::string& folder) {
+  std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  if (path == "." || path.filename() == "..") {
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(path, error);
+    if (!error) path = real;
+  }
+  return path.string() + ".rerun";
+}
+
 absl::Status RunMeasure(const MeasureOptions& options, bool json) {
   if (!options.plot.empty()) return RunPlot(options.plot, json);
   const std::string file =
       options.rerun.empty() ? options.file : options.rerun + "/experiment.yaml";
   const std::string out =
-      options.out.empty() && !options.rerun.empty() ? options.rerun + ".rerun" : options.out;
+      options.out.empty() && !options.rerun.empty() ? RerunOf(options.rerun) : options.out;
   return RunExperiment(file, out, options, json);
 }
 

@@ -142,7 +142,7 @@ absl::StatusOr<v1::Counters> FabricTrials::ReadAfterResidual() {
   return ReadUntilEmpty([](uint64_t, TrialSeconds waited) { return waited < kResidualFrames; });
 }
 
-// What is inside gets no less if hosts send meanwhile.
+// Hosts that send keep packets in the fabric, so the count may never reach 0.
 absl::StatusOr<v1::Counters> FabricTrials::ReadOnceDrained() {
   uint64_t fewest = std::numeric_limits<uint64_t>::max();
   TrialSeconds fell{0};

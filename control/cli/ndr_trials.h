@@ -58,9 +58,10 @@ class FabricTrials {
   absl::StatusOr<double> UnpacedLoad(double seconds);
 
   // Sends round(load * duration) frames on each row at constant gaps. Frames that have not been
-  // sent kGrace of the duration after the last one was due, that were dropped, or that have not
-  // arrived within two seconds are lost. It begins once the fabric has no frame of an earlier
-  // trial. FailedPrecondition: that takes too long. Cancelled: Ctrl-C.
+  // sent when the last one is overdue by kShortestGrace, or by kGrace of the duration if that is
+  // longer, that were dropped, or that have not arrived within two seconds are lost. It begins once
+  // the fabric has no frame of an earlier trial. FailedPrecondition: that takes too long.
+  // Cancelled: Ctrl-C.
   absl::StatusOr<TrialOutcome> Run(double load, double duration, bool latency = false);
 
   static constexpr double kGrace = 0.01;          // of the duration

@@ -24,7 +24,7 @@ int TrialsAtOnce(const Experiment& experiment, int asked);
 // Runs every trial of `points` that `journal` does not hold yet, up to `at_once` at a time, and
 // adds each one to `journal` when it ends. `progress` counts them, beside the trials that `journal`
 // held before. Calls `on_progress` from the calling thread about ten times a second; if it returns
-// false, the trials that run are told, and no further one begins.
+// false, the running trials are asked to stop, and no further one begins.
 //
 // Cancelled: `on_progress` ended the run. Other statuses: the first trial that failed, or the
 // journal could not be written.

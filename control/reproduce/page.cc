@@ -84,7 +84,7 @@ std::vector<Checked> ClaimsOf(const std::vector<ExperimentOutcome>& outcomes) {
 }
 
 // Empty: the claim names no paper, and it is about none of the points that were run. A kind of
-// experiment lists the claims of all its programs, so it says nothing that the claim is listed.
+// experiment lists the claims of all its programs, so a claim may be listed without being checked.
 std::string PaperOf(const v1::Reproduction& list, const Checked& checked) {
   for (const v1::Paper& paper : list.papers()) {
     for (const std::string& name : paper.cited_as()) {

@@ -74,9 +74,10 @@ absl::Status CheckUnchanged(const std::string& folder, const std::string& config
   }
   if (!before.ok()) return before.status();
   return absl::AlreadyExistsError(
-      absl::StrCat(folder, " was measured by another experiment file than the one of now (", folder,
-                   "/experiment.yaml says which): remove that folder to measure it anew, or "
-                   "choose another --out"));
+      absl::StrCat("the results in ", folder, " come from another version of the experiment file, ",
+                   "which ", folder,
+                   "/experiment.yaml holds; remove that folder to measure again, or choose another "
+                   "--out"));
 }
 
 // The part of the trials that the journal holds.
@@ -199,7 +200,7 @@ class Run {
       const double done = static_cast<double>(progress.trials.done) /
                           static_cast<double>(std::max<size_t>(progress.trials.total, 1));
       progress.seconds_left = left_.Seconds(done, SecondsSince(start));
-      // An error is told by the Save at the end of the experiment.
+      // The Save at the end of the experiment reports the error.
       if (!record.finished && Clock::now() >= saved_ + kSavesEvery) {
         Save(outcome.name, record, start).IgnoreError();
       }

@@ -10,6 +10,9 @@
 namespace bfly::control {
 namespace {
 
+// RFC 9971 says how trials classify a load, and leaves it to the program which trial is next. No
+// number below is from the RFC: all of them were chosen here.
+
 // From phase to phase trials get longer and results narrower by these factors.
 constexpr double kLonger = 10;
 constexpr double kNarrower = 2;

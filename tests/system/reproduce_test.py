@@ -227,7 +227,7 @@ class ReproduceTest(unittest.TestCase):
         (self.directory / "two.yaml").write_text(EXPERIMENT.format(name="two").replace("0.6", "0.7"))
         done = self.reproduce()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("results/two was measured by another experiment file", done.stderr)
+        self.assertIn("results/two come from another version of the experiment file", done.stderr)
         state = self.out / "reproduction.json"
         state.write_text(re.sub(r'"bfly": "[^"]*"', '"bfly": "0.0.1 (old)"', state.read_text()))
         done = self.reproduce()

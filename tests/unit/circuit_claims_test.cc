@@ -72,7 +72,7 @@ TEST(CircuitClaims, ABoundThatSaysNothingIsMeasuredAndNotPassed) {
   }
   const ClaimResult result = Check(claim, m);
   EXPECT_EQ(result.verdict, Verdict::kVacuous);
-  EXPECT_EQ(result.reason, "n^(0+o(1)) is no bound");
+  EXPECT_EQ(result.reason, "n^(0+o(1)) is not a bound");
   EXPECT_EQ(result.tail->event, "rounds >= 4");
   EXPECT_DOUBLE_EQ(result.measured, 0.25);
 }

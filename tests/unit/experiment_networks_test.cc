@@ -159,6 +159,12 @@ TEST(PacketNetworks, OnlyRulesWhoseLoadsAreKnownHaveAWorstLink) {
     EXPECT_EQ(KnowsWorstLink(point), rule == PortRule::kRandom) << RuleName(rule);
     point.pattern = "uniform";
     EXPECT_EQ(KnowsWorstLink(point), rule == PortRule::kRandom || rule == PortRule::kRoundRobin);
+    for (const char* pattern : {"bitrev", "uniform"}) {
+      PacketPoint dilated{.network = NetworkKind::kDilatedButterfly, .d = 4, .pattern = pattern};
+      dilated.multiplicity = 2;
+      dilated.rule = rule;
+      EXPECT_EQ(KnowsWorstLink(dilated), rule != PortRule::kFirstFree) << RuleName(rule);
+    }
   }
   point.faults = 1;
   EXPECT_FALSE(KnowsWorstLink(point));

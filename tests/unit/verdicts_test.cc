@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a claim passes or fails, how often the deciding intervals hold the truth, and where a claim
-// applies.
+// When a claim passes or fails, and how often the deciding intervals hold the truth.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +16,7 @@
 #include "control/measure/packets/packet_tables.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/checked_claim.h"
+#include "tests/unit/report_of.h"
 
 namespace bfly::control {
 namespace {
@@ -42,37 +42,6 @@ Measurement Measured(const PacketPoint& point, double low, double high) {
 }
 
 bool Never() { return false; }
-
-constexpr char kLine[] =
-    "name: line\nnetwork: hypercube\nd: 1\np: 0.5\nrho: 0.5\nseeds: 1..10\npackets: 1000\n";
-
-std::unique_ptr<Experiment> Read(const std::string& text,
-                                 const std::vector<std::string>& settings) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "experiment.yaml";
-  std::ofstream(path) << text;
-  auto experiment = ReadExperiment(path, settings);
-  EXPECT_TRUE(experiment.ok()) << experiment.status();
-  return *std::move(experiment);
-}
-
-Report ReportOf(const std::string& text, const std::vector<std::string>& settings = {}) {
-  const std::unique_ptr<Experiment> experiment = Read(text, settings);
-  const TemporaryFolder folder;
-  auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
-  EXPECT_TRUE(journal.ok()) << journal.status();
-  auto report = Measure(*experiment, *journal, [](const Progress&) { return true; });
-  EXPECT_TRUE(report.ok()) << report.status();
-  return *std::move(report);
-}
-
-ClaimResult ResultOf(const Report& report, const std::string& id) {
-  for (const ClaimResult& claim : report.claims) {
-    if (claim.id == id) return claim;
-  }
-  ADD_FAILURE() << id << " is not in the report";
-  return {};
-}
 
 TEST(Claims, BoundsFailOnTheWrongSideOnly) {
   // d = 2, p = 1/2, rho = 1/2: Proposition 12 says T <= 2, Proposition 13 says T >= 1.25.
@@ -328,6 +297,16 @@ TEST(Stability, TheFirstOfTwoCopiesCarriesAllThatARowSends) {
   }
 }
 
+TEST(Stability, FirstFreeOverloadsTheFirstLinkOfADirection) {
+  // 0.9 packets a unit for each link, if the two links of a direction got equal parts.
+  const Report report = ReportOf(
+      "name: x\nnetwork: dilated_butterfly\nmultiplicity: 2\nport_rule: first_free\nd: 4\n"
+      "pattern: uniform\nload: 3.6\nseeds: 1..12\npackets: 20000\n");
+  EXPECT_THAT(ResultOf(report, "pattern_carried").reason, HasSubstr("how nodes pick"));
+  EXPECT_EQ(report.Count(Verdict::kFail), 0) << ClaimTable(report);
+  EXPECT_TRUE(report.series[0].saturated);
+}
+
 TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
   const PacketPoint point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .45};
   Measurement m = Measured(point, 10, 11);
@@ -341,51 +320,6 @@ TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
   PacketPoint full = point;
   full.rho = .5;
   EXPECT_TRUE(IsSaturated(Measured(full, 10, 11)));
-}
-
-TEST(Applicability, RhoIsALoadFactorWhereThePaperSaysSo) {
-  // Two passes through a butterfly with p = 1/2 over random switches: some link bears twice lambda
-  // p.
-  const Report report = ReportOf(kLine, {"network=two_fold_butterfly", "d=4", "rho=0.7", "p=0.25"});
-  EXPECT_EQ(report.Count(Verdict::kFail), 0) << ClaimTable(report);
-  for (const char* id : {"stability", "instability", "prop15_cross", "prop5_utilisation"}) {
-    EXPECT_EQ(ResultOf(report, id).verdict, Verdict::kNotApplicable) << id;
-  }
-  EXPECT_THAT(ResultOf(report, "stability").reason, HasSubstr("hypercubes and butterflies alone"));
-}
-
-TEST(Applicability, LittlesLawHoldsForAnyNetworkArrivalsAndDiscipline) {
-  const std::vector<std::vector<std::string>> experiments = {
-      {"network=butterfly", "rho=0.3", "arrivals=bernoulli", "slot=1", "links=switch_output"},
-      {"network=butterfly", "discipline=priority", "class_shares=0.5,0.5"},
-      {"network=butterfly", "discipline=processor_sharing"},
-      {"discipline=processor_sharing", "slot=1"},
-      {"network=two_fold_butterfly", "rho=0.2"},
-      {"network=benes", "rho=0.2"},
-      {"scheme=valiant_brebner", "rho=0.05"},
-  };
-  for (std::vector<std::string> settings : experiments) {
-    settings.insert(settings.end(), {"d=3", "claims=little", "packets=3000"});
-    const Report report = ReportOf(kLine, settings);
-    EXPECT_EQ(ResultOf(report, "little").verdict, Verdict::kInvariant)
-        << settings[0] << " " << settings[1] << "\n"
-        << ClaimTable(report);
-    EXPECT_NEAR(ResultOf(report, "little").measured, 1, .02);
-  }
-  const Report pattern = ReportOf(
-      "name: fly\nnetwork: butterfly\nd: 4\npattern: uniform\nload: 0.5\nseeds: 1..10\n"
-      "packets: 3000\n");
-  EXPECT_EQ(ResultOf(pattern, "little").verdict, Verdict::kInvariant);
-}
-
-TEST(Applicability, ANamedClaimThatIsNeverJudgedIsTold) {
-  const std::vector<std::string> named = {"little", "stability"};
-  const Report one_seed = ReportOf(kLine, {"seeds=1", "claims=little,stability"});
-  EXPECT_THAT(NamedButNotJudged(one_seed.claims, named),
-              testing::ElementsAre("little: 1 seed is too few for a verdict, which takes 10",
-                                   "stability: 1 seed is too few for a verdict, which takes 10"));
-  const Report ten = ReportOf(kLine, {"claims=little,stability"});
-  EXPECT_THAT(NamedButNotJudged(ten.claims, named), testing::IsEmpty());
 }
 
 }  // namespace

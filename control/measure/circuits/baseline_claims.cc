@@ -40,7 +40,7 @@ std::vector<Claim> LimitedClaims() {
            .about = Only("lock_down")},
           "locked"),
       InEveryTrial({.id = "q_limited_congestion",
-                    .statement = "no link bears more than q circuits",
+                    .statement = "no link carries more than q circuits",
                     .source = absl::StrCat(kCole, ", section 1.3 (the model of Maggs & Sitaraman)"),
                     .relation = Relation::kAtMost,
                     .theory = [](const CircuitPoint& point) { return point.q; },
@@ -79,7 +79,7 @@ std::vector<Claim> BaselineClaims() {
       Greedy("identity", "the identity loads every link of B_n with at most one path", Constant(1)),
       InEveryTrial(
           {.id = "flip_first_copy",
-           .statement = "the flip network, the first copy, bears at most one path a link",
+           .statement = "the flip network, the first copy, carries at most one path a link",
            .source = absl::StrCat(kCole,
                                   ", section 1.3 (Ranade 1987); a switch sends what enters by "
                                   "its two links out by different ones"),

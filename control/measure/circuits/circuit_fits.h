@@ -20,7 +20,7 @@ struct CurveFit {
 };
 
 // Set-up time of protocols that take requests one by one is left out, because it is always 2
-// dilation a request. So are figures that q alone decides if links bear q circuits.
+// dilation a request. So are figures that q alone decides if links carry at most q circuits.
 std::vector<CurveFit> FitCurves(const std::vector<Measurement>& series);
 
 }  // namespace bfly::control

@@ -22,7 +22,7 @@ struct CircuitPoint {
   std::string permutation = {};                          // empty: the protocol draws its own
   uint32_t c = 0;          // paths a link may have; 0: the protocol has no such threshold
   uint32_t c_disk = 0;     // paths a disk may have; 0: as above
-  uint32_t q = 0;          // circuits a link bears; 0: as above
+  uint32_t q = 0;          // circuits a link carries; 0: as above
   bool c_follows = false;  // c follows from n, so it does not distinguish curves
   // Whether the experiment names networks. Otherwise a protocol runs where its paper has it.
   bool names_network = false;
@@ -69,9 +69,8 @@ bool GivesThreshold(const v1::CircuitExperiment& experiment);
 //   congestion, dilation, rounds, messages (as RouteResult has them)
 //   steps           set-up time in the model (SetUpSteps)
 //   left            requests that the protocol had no path for
-//   refused         disjoint: 1 if it set nothing up and said why, otherwise 0. Then the trial has
-//   no
-//                   other figure
+//   refused         disjoint: 1 if it set nothing up and said why, otherwise 0. A refused trial
+//                   has no other figure
 //   disk_contention most paths that end at one disk
 //   locked          lock_down: the fraction of the n requests that got through
 //   candidate_mean_error, candidate_random_load

@@ -62,7 +62,7 @@ Claim PowerTail(const char* id, const char* protocol, const char* statement, con
   };
   const auto vacuous = [exponent](const CircuitPoint& point) {
     const double e = exponent(point);
-    return e >= 0 ? absl::StrFormat("n^(%.3g+o(1)) is no bound", e)
+    return e >= 0 ? absl::StrFormat("n^(%.3g+o(1)) is not a bound", e)
                   : absl::StrFormat("n^(%.3g+o(1)), the o(1) is not known", e);
   };
   return InProbability({.id = id,

@@ -14,9 +14,9 @@
 namespace bfly::control {
 namespace {
 
-// Returns the reason why no verdict can depend on what was measured, or nothing if a verdict can.
-std::string WhyUnexamined(const Claim& claim, const Measurement& measurement) {
-  if (std::string reason = WhyNot(claim, measurement.point); !reason.empty()) return reason;
+// Returns the reason why what was measured at a point that the claim is about decides nothing, or
+// nothing if it can decide.
+std::string WhyUndecided(const Claim& claim, const Measurement& measurement) {
   if (claim.stationary && measurement.saturated) {
     return "the network is saturated: it has no stationary state";
   }
@@ -93,11 +93,14 @@ ClaimResult Examine(const Claim& claim, const Measurement& measurement) {
                      .statement = claim.statement,
                      .source = claim.source,
                      .point = measurement.point,
-                     .reason = WhyUnexamined(claim, measurement),
+                     .reason = WhyNot(claim, measurement.point),
                      .relation = claim.relation,
                      .saturated = measurement.saturated,
                      .invariant = claim.invariant,
                      .above_zero = claim.above_zero};
+  if (!result.reason.empty()) return result;
+  result.trials = static_cast<int>(measurement.trials.size());
+  result.reason = WhyUndecided(claim, measurement);
   if (!result.reason.empty()) return result;
   Reading reading = claim.measured(measurement);
   result.measured = reading.value;

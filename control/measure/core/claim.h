@@ -49,6 +49,7 @@ struct ClaimResult {
   double high = 0;
   double error = 0;
   int trials = 0;  // trials that were read; 0 if the claim is not about the point
+  int points = 1;  // `point` and the others that the row stands for (KeepOneInapplicable)
   Verdict verdict = Verdict::kNotApplicable;
   std::string reason;  // why the verdict is vacuous or not applicable, or that an invariant is
                        // broken

@@ -22,9 +22,9 @@ std::string PointText(const ClaimResult& claim) {
 }  // namespace
 
 int CountVerdicts(const std::vector<ClaimResult>& claims, Verdict verdict) {
-  return static_cast<int>(
-      std::count_if(claims.begin(), claims.end(),
-                    [&](const ClaimResult& claim) { return claim.verdict == verdict; }));
+  int points = 0;
+  for (const ClaimResult& claim : claims) points += claim.verdict == verdict ? claim.points : 0;
+  return points;
 }
 
 std::string VerdictCounts(const std::vector<ClaimResult>& claims) {
@@ -51,8 +51,8 @@ Json FamilyJson(const Family& family) {
 std::string FamilyText(const Family& family) {
   if (family.tests == 0) return "No claim was judged by an interval.\n";
   return absl::StrFormat(
-      "The intervals decide: each of %d tests misses the truth with probability %.2g at most, so "
-      "that all hold it with probability %g.\n",
+      "The intervals decide: each of %d tests fails a true claim with probability at most %.2g, so "
+      "with probability at least %g no true claim fails.\n",
       family.tests, family.error(), 1 - family.family_error);
 }
 
@@ -74,13 +74,26 @@ std::vector<std::string> NamedButNotJudged(const std::vector<ClaimResult>& claim
 }
 
 void KeepOneInapplicable(std::vector<ClaimResult>& claims) {
-  std::set<std::string> apply, said;
+  std::set<std::string> apply;
   for (const ClaimResult& claim : claims) {
     if (claim.verdict != Verdict::kNotApplicable) apply.insert(claim.id);
   }
-  std::erase_if(claims, [&](const ClaimResult& claim) {
-    return !apply.contains(claim.id) && !said.insert(claim.id).second;
+  std::vector<ClaimResult> kept;
+  std::map<std::pair<std::string, std::string>, size_t> places;  // of (id, reason) in `kept`
+  for (ClaimResult& claim : claims) {
+    if (!apply.contains(claim.id)) {
+      const auto [at, is_new] = places.try_emplace({claim.id, claim.reason}, kept.size());
+      if (!is_new) {
+        kept[at->second].points += claim.points;
+        continue;
+      }
+    }
+    kept.push_back(std::move(claim));
+  }
+  std::stable_partition(kept.begin(), kept.end(), [&](const ClaimResult& claim) {
+    return apply.contains(claim.id) || claim.trials > 0;
   });
+  claims = std::move(kept);
 }
 
 Json ClaimsJson(const std::vector<ClaimResult>& claims) {
@@ -99,6 +112,7 @@ Json ClaimsJson(const std::vector<ClaimResult>& claims) {
              {"trials", c.trials},
              {"verdict", std::string(VerdictName(c.verdict))}};
     if (!c.reason.empty()) row["reason"] = c.reason;
+    if (c.points > 1) row["points"] = c.points;
     if (c.saturated) row["saturated"] = true;
     if (c.tail) {
       row["tail"] = {{"event", c.tail->event},
@@ -124,7 +138,7 @@ std::string ClaimRows(const std::vector<ClaimResult>& claims, bool all) {
   for (const ClaimResult& c : claims) {
     if (c.verdict == Verdict::kNotApplicable) {
       if (const auto [at, is_new] = reasons.try_emplace({c.id, c.reason}, 0);
-          ++at->second, is_new) {
+          at->second += c.points, is_new) {
         unapplied.push_back(&c);
       }
       continue;

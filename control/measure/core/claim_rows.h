@@ -11,6 +11,7 @@
 
 namespace bfly::control {
 
+// How many pairs of a claim and a point got the verdict: a row counts for all its points.
 int CountVerdicts(const std::vector<ClaimResult>& claims, Verdict verdict);
 // How many claims and points got each verdict, in the order of kVerdicts: "12 PASS, 0 FAIL, ...".
 std::string VerdictCounts(const std::vector<ClaimResult>& claims);
@@ -24,7 +25,9 @@ std::string FamilyText(const Family& family);
 std::vector<std::string> NamedButNotJudged(const std::vector<ClaimResult>& claims,
                                            const std::vector<std::string>& named);
 
-// Keeps one result of a claim that applies to no point, so that it is not listed at every point.
+// Of a claim that applies to no point, keeps one result for each reason, which counts its points,
+// so that the claim is not listed at every point. Reasons of points that the claim is not about
+// come last.
 void KeepOneInapplicable(std::vector<ClaimResult>& claims);
 
 nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResult>& claims);

@@ -19,8 +19,8 @@ struct GrowthShape {
 const std::vector<GrowthShape>& GrowthShapes();
 // For set-up time: log n loglog n / logloglog n, log n, log n / loglog n.
 const std::vector<GrowthShape>& SetUpShapes();
-// For the fraction of requests that get through if links bear q circuits: 1 / log^(1/q) n for q =
-// 1, 2, 3, 4 (Kruskal & Snir 1983, Koch 1988).
+// For the fraction of requests that get through if links carry at most q circuits: 1 / log^(1/q) n
+// for q = 1, 2, 3, 4 (Kruskal & Snir 1983, Koch 1988).
 const std::vector<GrowthShape>& LockedShapes();
 
 struct GrowthFit {

@@ -76,8 +76,10 @@ class PacketExperiment final : public ExperimentOf<v1::Experiment> {
   }
 
   void Conclude(Report& report) const override {
-    // Every point has all seeds, so this also covers claims that are not about the point.
-    for (ClaimResult& claim : report.claims) claim.trials = message().seeds_size();
+    // Every point has all seeds. A claim without a trial is not about its point.
+    for (ClaimResult& claim : report.claims) {
+      if (claim.trials > 0) claim.trials = message().seeds_size();
+    }
     WithholdLateVerdicts(report.series, message().unit_us(), report.claims);
     KeepOneInapplicable(report.claims);
   }

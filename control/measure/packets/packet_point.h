@@ -127,9 +127,12 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoi
 // are crossed in all ways alike. Faults are ignored. InvalidArgument: there is no such pattern, or
 // counting would take too long.
 absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed);
-// Whether WorstLink is what links carry in the long run. It is not on a network with faults. On a
-// multibutterfly with several links a direction it is so under the rule `random`, and under
-// `round_robin` for the uniform pattern, whose packets turn either way whatever link they came by.
+// Whether the load and WorstLink decide if the network is stable. They do not on a network with
+// faults, or under the rule `first_free`, which overloads the first link of a direction. Under
+// `least_occupied` a link that is offered little may carry another load than WorstLink says, but
+// none is overloaded before the others of its direction. On a multibutterfly with several links a
+// direction they decide under the rule `random`, and under `round_robin` for the uniform pattern,
+// whose packets turn either way whatever link they came by.
 bool KnowsWorstLink(const PacketPoint& point);
 
 }  // namespace bfly::control

@@ -114,13 +114,12 @@ std::string PacketCsv(const Report& report, bool patterns) {
                    ",offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n");
   for (const Measurement& m : report.series) {
     const Estimate delay = DelayOf(m);
-    csv += m.point.csv();
-    for (const double value :
-         {m.Over(&Trial::offered).mean, m.Over(&Trial::accepted).mean, delay.mean,
-          delay.HalfWidth(0.95), m.Over(&Trial::p50).mean, m.Over(&Trial::p99).mean}) {
-      absl::StrAppendFormat(&csv, ",%.9g", value);
-    }
-    absl::StrAppend(&csv, ",", m.saturated ? "true" : "false", ",", m.trials.size(), "\n");
+    const double half = delay.HalfWidth(0.95);
+    absl::StrAppendFormat(&csv, "%s,%.9g,%.9g,%.9g,%s,%.9g,%.9g,%s,%d\n", m.point.csv(),
+                          m.Over(&Trial::offered).mean, m.Over(&Trial::accepted).mean, delay.mean,
+                          std::isfinite(half) ? absl::StrFormat("%.9g", half) : "",
+                          m.Over(&Trial::p50).mean, m.Over(&Trial::p99).mean,
+                          m.saturated ? "true" : "false", m.trials.size());
   }
   return csv;
 }

@@ -12,7 +12,7 @@ namespace bfly::control {
 // {series, saturation}.
 void AddPacketResults(const Report& report, nlohmann::ordered_json& results);
 // Writes a line for each point. `patterns`: the points have a pattern and a load instead of p and
-// rho.
+// rho. ci95 is empty where one seed gives no interval.
 std::string PacketCsv(const Report& report, bool patterns);
 // The table of claims that a person reads, failures first. With `all`, it also lists claims that do
 // not apply, and why.

@@ -75,8 +75,12 @@ void AddSpread(const Network& network, Row input, Row output, std::vector<double
 
 bool KnowsWorstLink(const PacketPoint& point) {
   if (point.faults.value_or(0) > 0) return false;
-  if (point.network != NetworkKind::kMultibutterfly || point.multiplicity == 1) return true;
+  if (point.multiplicity == 1) return true;
   const PortRule rule = point.rule.value_or(kDefaultRule);
+  // If no port is free, the rule takes the first one, which gets more than an equal part.
+  if (rule == PortRule::kFirstFree) return false;
+  // On other networks the links of a direction lead to the same node.
+  if (point.network != NetworkKind::kMultibutterfly) return true;
   return rule == PortRule::kRandom || (rule == PortRule::kRoundRobin && point.pattern == kEveryRow);
 }
 

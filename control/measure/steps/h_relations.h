@@ -26,11 +26,12 @@ namespace bfly::control {
 //   messages, left           of all waves; messages that did not arrive
 //   stuck                    classes of nodes that would ask for ever
 //   ghosts, ghosts_lost      made; neither replaced nor deleted nor left
-//   without_ghost messages that found no ghost, and ghosts that were missing With packs
-//   (h_relation_groups.h) each figure above counts packs instead of messages, except in the last
-//   two lines. Times, stages, links and ghosts are sums over the rounds. Every other figure is the
-//   largest of a round. stages_over_theorem_2, time_over_theory and word_time_over_theory are left
-//   out. Additional figures:
+//   without_ghost            messages that found no ghost, and ghosts that were missing
+//
+// With packs (h_relation_groups.h) each figure above counts packs instead of messages, except in
+// the last two rows. Times, stages, links and ghosts are sums over the rounds. Every other figure
+// is the largest of a round. stages_over_theorem_2, time_over_theory and word_time_over_theory are
+// left out. Additional figures:
 //   pack, pack_bits          messages, and bits, of the largest pack
 //   most_held                messages at one row between two rounds
 StepProgram HRelationProgram();
