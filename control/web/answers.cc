@@ -7,6 +7,7 @@
 
 #include "control/json/message_json.h"
 #include "dataplane/steps/route.h"
+#include "topologies/network.h"
 #include "topologies/permutation.h"
 
 namespace bfly::control {
@@ -30,7 +31,7 @@ ordered_json LinkColumns() {
           "byte_rate", "drop_rate",
           "occupancy", "occupancy_peak",
           "circuits",  "circuit_capacity",
-          "down"};
+          "down",      "congestion"};
 }
 
 ordered_json LinkRow(const SampledLink& link) {
@@ -48,7 +49,8 @@ ordered_json LinkRow(const SampledLink& link) {
           link.occupancy_peak,
           link.circuits,
           link.circuit_capacity,
-          link.down ? 1 : 0};
+          link.down ? 1 : 0,
+          link.congestion};
 }
 
 ordered_json LinkTable(const std::vector<SampledLink>& links) {
@@ -102,6 +104,8 @@ ordered_json TopologyAnswer(const FabricWatch::Known& known) {
   if (!known.trouble.empty())
     problems.push_back("the figures are not of now, because reading them fails: " + known.trouble);
   for (const std::string& problem : known.counters.problems()) problems.push_back(problem);
+  // Links that keep the row are not links of the cube (Network::is_free).
+  const bool is_cube = network.kind() == KindName(NetworkKind::kHypercube);
   ordered_json answer{
       {"fabric", known.fabric},
       {"name", network.name()},
@@ -110,6 +114,7 @@ ordered_json TopologyAnswer(const FabricWatch::Known& known) {
       {"levels", network.levels()},
       {"stages", network.stages()},
       {"link_count", network.link_count()},
+      {"free_links", is_cube ? network.link_count() / 2 : 0},
       {"ports", 2 * std::max(1u, network.multiplicity())},
       {"seed", network.seed()},
       {"every_link", network.link_count() <= Wiring::kMostLinks},

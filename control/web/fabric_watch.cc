@@ -4,12 +4,38 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <random>
+#include <tuple>
 #include <utility>
 
 namespace bfly::control {
 namespace {
 
-// Faults come and go in one fabric, and not every description has the links.
+// Below 2^52, so that JavaScript has the numbers that follow it exactly.
+uint64_t RandomNumber() {
+  std::random_device random;
+  return uint64_t{random()} << 20 | random() >> 12;
+}
+
+v1::CounterFilter::Figure FilterFigure(LinkFigure figure) {
+  switch (figure) {
+    case LinkFigure::kPacketRate:
+    case LinkFigure::kPackets:
+      return v1::CounterFilter::PACKETS;
+    case LinkFigure::kByteRate:
+      return v1::CounterFilter::BYTES;
+    case LinkFigure::kOccupancy:
+      return v1::CounterFilter::OCCUPANCY;
+    case LinkFigure::kCircuits:
+      break;
+    case LinkFigure::kDrops:
+      return v1::CounterFilter::DROPS;
+  }
+  return v1::CounterFilter::FIGURE_UNSPECIFIED;
+}
+
+}  // namespace
+
 bool IsSameFabric(v1::DescribeResponse a, v1::DescribeResponse b) {
   for (v1::DescribeResponse* description : {&a, &b}) {
     description->clear_faults();
@@ -17,8 +43,6 @@ bool IsSameFabric(v1::DescribeResponse a, v1::DescribeResponse b) {
   }
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
-
-}  // namespace
 
 FabricMoment MomentOf(const v1::Counters& counters, const AccountRate& rate) {
   return {.time_ns = counters.time_ns(),
@@ -43,7 +67,10 @@ void AddMoment(const FabricMoment& moment, std::deque<FabricMoment>& moments) {
 }
 
 FabricWatch::FabricWatch(FabricCalls& calls, const Options& options)
-    : calls_(calls), options_(options), asked_(Clock::now() - options.attention) {
+    : calls_(calls),
+      options_(options),
+      fabrics_(RandomNumber()),
+      asked_(Clock::now() - options.attention) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -63,8 +90,9 @@ void FabricWatch::Run() {
     hurry_ = false;
     const auto begin = Clock::now();
     const bool links = begin - asked_ < options_.attention;
+    const Figures by = FiguresAsked(begin);
     lock.unlock();
-    absl::Status status = Read(links);
+    absl::Status status = Read(links, by);
     lock.lock();
     status_ = std::move(status);
     if (!status_.ok()) Miss(status_);
@@ -76,6 +104,15 @@ void FabricWatch::Run() {
                      [this] { return stopping_; });
     wake_.wait_until(lock, begin + options_.interval, [this] { return stopping_ || hurry_; });
   }
+}
+
+FabricWatch::Figures FabricWatch::FiguresAsked(Clock::time_point now) {
+  std::erase_if(asked_by_,
+                [&](const auto& asked) { return now - asked.second >= options_.attention; });
+  Figures figures;
+  for (const auto& [figure, when] : asked_by_) figures.insert(figure);
+  if (figures.empty()) figures.insert(v1::CounterFilter::FIGURE_UNSPECIFIED);
+  return figures;
 }
 
 void FabricWatch::Miss(const absl::Status& why) {
@@ -119,20 +156,38 @@ absl::Status FabricWatch::ReadWiring() {
   return absl::OkStatus();
 }
 
-absl::Status FabricWatch::Read(bool links) {
+absl::StatusOr<v1::Counters> FabricWatch::ReadLinkCounters(const Figures& by) {
+  v1::GetCountersRequest request;
+  request.mutable_filter()->set_nonzero(true);
+  if (!wiring_->next_rows.empty()) return calls_.GetCounters(request);
+  request.mutable_filter()->set_top(kFullest);
+  std::optional<v1::Counters> all;
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> places;
+  for (const v1::CounterFilter::Figure figure : by) {
+    request.mutable_filter()->set_by(figure);
+    absl::StatusOr<v1::Counters> read = calls_.GetCounters(request);
+    if (!read.ok()) return read.status();
+    google::protobuf::RepeatedPtrField<v1::LinkCounters> links;
+    links.Swap(read->mutable_links());
+    if (!all) all = *read;
+    if (read->links_missing()) all->set_links_missing(true);
+    for (v1::LinkCounters& link : links) {
+      if (places.emplace(link.stage(), link.row(), link.port()).second)
+        *all->add_links() = std::move(link);
+    }
+  }
+  return *std::move(all);
+}
+
+absl::Status FabricWatch::Read(bool links, const Figures& by) {
   if (absl::Status status = ReadDescription(); !status.ok()) return status;
   if (links && wiring_ == nullptr) {
     if (absl::Status status = ReadWiring(); !status.ok()) return status;
   }
-  v1::GetCountersRequest request;
-  v1::CounterFilter* filter = request.mutable_filter();
-  if (!links) {
-    filter->set_summary(true);
-  } else {
-    filter->set_nonzero(true);
-    if (wiring_->next_rows.empty()) filter->set_top(kFullest);
-  }
-  absl::StatusOr<v1::Counters> counters = calls_.GetCounters(request);
+  v1::GetCountersRequest summary;
+  summary.mutable_filter()->set_summary(true);
+  absl::StatusOr<v1::Counters> counters =
+      links ? ReadLinkCounters(by) : calls_.GetCounters(summary);
   if (!counters.ok()) return counters.status();
   const Counts* const before = counts_ ? &*counts_ : nullptr;
   std::shared_ptr<const FabricSample> sample;
@@ -157,7 +212,10 @@ absl::Status FabricWatch::Read(bool links) {
   const std::lock_guard lock(mutex_);
   known_ = std::move(known);
   sample_ = std::move(sample);
-  if (sample_ != nullptr) sampled_ = Clock::now();
+  if (sample_ != nullptr) {
+    sampled_ = Clock::now();
+    sampled_by_ = by;
+  }
   return absl::OkStatus();
 }
 
@@ -168,11 +226,14 @@ absl::StatusOr<std::shared_ptr<const FabricWatch::Known>> FabricWatch::known() {
   return known_;
 }
 
-absl::StatusOr<std::shared_ptr<const FabricSample>> FabricWatch::Links() {
+absl::StatusOr<std::shared_ptr<const FabricSample>> FabricWatch::Links(
+    std::optional<LinkFigure> by) {
   std::unique_lock lock(mutex_);
   asked_ = Clock::now();
-  const auto fresh = [this] {
-    return sample_ != nullptr && Clock::now() - sampled_ < 3 * options_.interval;
+  if (by) asked_by_[FilterFigure(*by)] = asked_;
+  const auto fresh = [&] {
+    return sample_ != nullptr && Clock::now() - sampled_ < 3 * options_.interval &&
+           (sample_->every_link() || !by || sampled_by_.contains(FilterFigure(*by)));
   };
   if (!fresh()) {
     hurry_ = true;

@@ -63,9 +63,14 @@ HttpResponse Answered(const BeastRequest& given, const HttpHandler& handler) {
   }
 }
 
-// Without its body if that is not `wanted`: the header is the same.
-BeastResponse ToBeast(HttpResponse answer, unsigned version, bool keep_alive, bool wanted) {
-  BeastResponse response(static_cast<http::status>(answer.status), version);
+struct AnswerForm {
+  unsigned version = 11;    // of HTTP: 11 is HTTP/1.1
+  bool keep_alive = false;  // the connection stays for another request
+  bool with_body = true;    // else the header alone, which is the same
+};
+
+BeastResponse ToBeast(HttpResponse answer, const AnswerForm& form) {
+  BeastResponse response(static_cast<http::status>(answer.status), form.version);
   response.set(http::field::content_type, answer.content_type);
   response.set(http::field::cache_control, "no-store");
   response.set("Content-Security-Policy", kPolicy);
@@ -75,10 +80,10 @@ BeastResponse ToBeast(HttpResponse answer, unsigned version, bool keep_alive, bo
   if (response.result() == http::status::method_not_allowed) {
     response.set(http::field::allow, "GET, HEAD, POST");  // RFC 9110, 15.5.6
   }
-  response.keep_alive(keep_alive);
+  response.keep_alive(form.keep_alive);
   response.body() = std::move(answer.body);
   response.prepare_payload();
-  if (!wanted) response.body().clear();
+  if (!form.with_body) response.body().clear();
   return response;
 }
 
@@ -117,9 +122,10 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void OnRead(error_code error) {
     if (!error) {
       const BeastRequest request = parser_->release();
-      const bool keep_alive = request.keep_alive();
-      return Write(Answered(request, shared_->handler), request.version(), keep_alive,
-                   request.method() != http::verb::head);
+      return Write(Answered(request, shared_->handler),
+                   {.version = request.version(),
+                    .keep_alive = request.keep_alive(),
+                    .with_body = request.method() != http::verb::head});
     }
     const HttpServer::Options& options = shared_->options;
     if (error == http::error::header_limit)
@@ -134,17 +140,18 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
       Refuse(400, absl::StrCat("this is not a request of HTTP/1.1: ", error.message()));
   }
   void Refuse(unsigned status, const std::string& message) {
-    Write(HttpError(status, message), 11, /*keep_alive=*/false);
+    Write(HttpError(status, message), {});
   }
-  void Write(HttpResponse answer, unsigned version, bool keep_alive, bool wants_body = true) {
-    response_.emplace(ToBeast(std::move(answer), version, keep_alive, wants_body));
+  void Write(HttpResponse answer, const AnswerForm& form) {
+    response_.emplace(ToBeast(std::move(answer), form));
     stream_.expires_after(shared_->options.patience);
-    http::async_write(stream_, *response_,
-                      [self = shared_from_this(), keep_alive](error_code error, size_t) {
-                        if (error) return;
-                        if (keep_alive) return self->Read();
-                        self->End();
-                      });
+    http::async_write(
+        stream_, *response_,
+        [self = shared_from_this(), keep_alive = form.keep_alive](error_code error, size_t) {
+          if (error) return;
+          if (keep_alive) return self->Read();
+          self->End();
+        });
   }
   // A socket that is closed while bytes wait to be read takes the answer back, so what the client
   // still sends is read for a moment.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "topologies/network.h"
 
 namespace bfly::control {
 namespace {
@@ -116,7 +117,7 @@ double FigureOf(const SampledLink& link, LinkFigure figure) {
     case LinkFigure::kOccupancy:
       return link.occupancy;
     case LinkFigure::kCircuits:
-      return link.circuits;
+      return link.congestion;
     case LinkFigure::kDrops:
       return static_cast<double>(link.drops);
   }
@@ -130,6 +131,7 @@ absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description) {
                 .stages = description.stages(),
                 .ports = 2 * std::max(1u, description.multiplicity()),
                 .levels = std::max(1u, description.levels()),
+                .straight_is_free = description.kind() == KindName(NetworkKind::kHypercube),
                 .next_rows = {}};
   if (wiring.links() > Wiring::kMostLinks) return wiring;
   wiring.next_rows.resize(wiring.links());
@@ -151,6 +153,10 @@ FabricSample SampleOf(std::shared_ptr<const Wiring> wiring, const v1::Counters& 
   CounterRates rates(counters, before);
   sample.links = sample.every_link() ? EveryLink(*sample.wiring, counters, rates)
                                      : CountedLinks(*sample.wiring, counters, rates);
+  for (SampledLink& link : sample.links) {
+    const bool is_free = sample.wiring->straight_is_free && link.next_row == link.row;
+    link.congestion = is_free ? 0 : link.circuits;
+  }
   MarkDown(*sample.wiring, down, sample.links);
   sample.down = DownByStage(sample, down);
   return sample;
@@ -180,7 +186,7 @@ std::vector<BandLink> Bands(const FabricSample& sample, uint32_t bands) {
     band.most_packet_rate = std::max(band.most_packet_rate, link.packet_rate);
     band.most_byte_rate = std::max(band.most_byte_rate, link.byte_rate);
     band.most_occupancy = std::max(band.most_occupancy, link.occupancy);
-    band.most_circuits = std::max(band.most_circuits, link.circuits);
+    band.most_circuits = std::max(band.most_circuits, link.congestion);
     band.most_drops = std::max(band.most_drops, link.drops);
   }
   std::erase_if(all, [](const BandLink& band) { return band.links == 0; });

@@ -21,6 +21,8 @@ struct Wiring {
   uint32_t stages = 0;
   uint32_t ports = 0;   // of a node
   uint32_t levels = 0;  // a wrapped network has as many as stages
+  // A hypercube: a hop that keeps the row crosses no link of the cube (Network::straight_is_free).
+  bool straight_is_free = false;
   // The row that the link (stage, row, port) leads to, at index (stage * rows + row) * ports +
   // port. Empty if the network has more than kMostLinks links.
   std::vector<uint32_t> next_rows;
@@ -54,11 +56,12 @@ struct SampledLink {
   uint32_t occupancy_peak = 0;
   uint32_t circuits = 0;
   uint32_t circuit_capacity = 0;
+  uint32_t congestion = 0;  // the circuits, but 0 on a straight link of a hypercube
   bool down = false;
 };
 
 struct FabricSample {
-  uint64_t fabric = 0;  // counts fabrics that the page has seen
+  uint64_t fabric = 0;  // FabricWatch::Known::fabric
   std::shared_ptr<const Wiring> wiring;
   // Every link, by Wiring::index; or only the fullest ones that carry something, where the network
   // has more than Wiring::kMostLinks.
@@ -89,7 +92,7 @@ struct BandLink {
   double drop_rate = 0;
   uint64_t occupancy = 0;
   uint64_t circuits = 0;
-  // The figures of the fullest link.
+  // The figures of the fullest link. Circuits are its congestion.
   double most_packet_rate = 0;
   double most_byte_rate = 0;
   uint32_t most_occupancy = 0;
@@ -113,7 +116,7 @@ struct StageLoad {
 };
 std::vector<StageLoad> StageLoads(const FabricSample& sample);
 
-// The figure by which links are compared.
+// The figure by which links are compared. kCircuits is SampledLink::congestion.
 enum class LinkFigure { kPacketRate, kByteRate, kPackets, kOccupancy, kCircuits, kDrops };
 
 // The `count` links with the largest figure, none of them zero. Of equal links, those with the

@@ -134,7 +134,7 @@ absl::StatusOr<std::string> WebRoutes::Load(const HttpRequest& request) {
   if (!hottest.ok()) return hottest.status();
   const absl::StatusOr<LinkFigure> by = FigureIn(request);
   if (!by.ok()) return by.status();
-  const auto sample = watch_.Links();
+  const auto sample = watch_.Links(*by);
   if (!sample.ok()) return sample.status();
   const uint64_t shown = std::min<uint64_t>(*bands, (*sample)->wiring->rows);
   return Text(LoadAnswer(**sample, static_cast<uint32_t>(shown), *by, *hottest));
@@ -237,6 +237,13 @@ absl::StatusOr<std::string> WebRoutes::Program(const HttpRequest& request) {
   if (has_room) recording = viewer_.DryRun(*run);
   dry_runs_.fetch_sub(1);
   if (!recording.ok()) return recording.status();
+  // The program may have run on another fabric than the last one that was read.
+  const absl::StatusOr<v1::DescribeResponse> now = viewer_.Describe(/*links=*/false);
+  if (!now.ok()) return now.status();
+  if (!IsSameFabric(*now, (*known)->description)) {
+    watch_.Hurry();
+    return absl::AbortedError("another fabric was loaded meanwhile; ask again");
+  }
   return Text(ProgramAnswer((*known)->fabric, *recording));
 }
 

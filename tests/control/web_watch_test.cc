@@ -22,8 +22,13 @@ class WebWatchTest : public testing::Test {
     dp0_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
     controller_ = std::make_unique<TestController>(directory_.path());
     ASSERT_TRUE(Load(*controller_, topology).ok());
+    Watch();
+  }
+  // Another controller's page would begin like this.
+  void Watch(milliseconds interval = milliseconds(20)) {
+    routes_ = nullptr;
     watch_ = std::make_unique<FabricWatch>(calls_,
-                                           FabricWatch::Options{.interval = milliseconds(20),
+                                           FabricWatch::Options{.interval = interval,
                                                                 .attention = milliseconds(600'000),
                                                                 .patience = milliseconds(20'000)});
     routes_ = std::make_unique<WebRoutes>(WebDoor("", "127.0.0.1:7390"), *watch_, calls_, calls_);
@@ -89,6 +94,70 @@ TEST_F(WebWatchTest, APassingErrorIsAProblemAndTheLastFiguresStay) {
       Call(*controller_->fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).status().ok());
   EXPECT_TRUE(Eventually([&] { return Get("/api/topology").status == 409; }));
   EXPECT_THAT(Get("/api/load").status, 409u);
+}
+
+TEST_F(WebWatchTest, FabricsOfTwoControllersHaveTwoNumbers) {
+  Start(SmallTopology());
+  const auto fabric = [&] {
+    return json::parse(Get("/api/topology").body).value("fabric", uint64_t{0});
+  };
+  const uint64_t first = fabric();
+  EXPECT_EQ(fabric(), first);
+  Watch();
+  EXPECT_NE(fabric(), first);
+  // JavaScript has them exactly.
+  for (const uint64_t number : {first, fabric()}) EXPECT_LT(number, uint64_t{1} << 53);
+}
+
+// The next reading would come in ten minutes.
+TEST_F(WebWatchTest, ARecordingHasTheNumberOfTheFabricThatItIsOf) {
+  Start(SmallTopology());
+  Watch(milliseconds(600'000));
+  const auto fabric = [&] {
+    return json::parse(Get("/api/topology").body).value("fabric", uint64_t{0});
+  };
+  const uint64_t first = fabric();
+  ASSERT_TRUE(Load(*controller_, RandomlyWired(32), /*replace=*/true).ok());
+  HttpResponse answer = Get("/api/program", {{"program", "greedy"}});
+  EXPECT_EQ(answer.status, 409u) << answer.body;
+  EXPECT_THAT(answer.body, testing::HasSubstr("another fabric was loaded meanwhile"));
+  // The refusal makes the next reading come at once.
+  ASSERT_TRUE(Eventually([&] {
+    answer = Get("/api/program", {{"program", "greedy"}});
+    return answer.status == 200;
+  })) << answer.body;
+  const json recording = json::parse(answer.body);
+  EXPECT_NE(recording["fabric"], first);
+  EXPECT_EQ(recording["fabric"], fabric());
+}
+
+// More than kFullest links carry packets, and another one dropped some.
+TEST_F(WebWatchTest, LinksOfALargeNetworkAreChosenByTheFigureThatIsAskedFor) {
+  constexpr uint32_t kRows = 16'384, kStages = 14;
+  static_assert(kRows * kStages * 2 > Wiring::kMostLinks);
+  {
+    const std::lock_guard lock(board_.mutex);
+    std::vector<dataplane::LinkCounters>& links = board_.figures["dp0"].links;
+    links.resize(kRows * kStages * 2);
+    for (size_t i = 0; i < FabricWatch::kFullest + 10; ++i) links[i].packets = 1 + i;
+    links.back().drops[0] = 3;
+  }
+  Start(RandomlyWired(kRows));
+  const auto hottest = [&](const char* by) {
+    const json load = json::parse(Get("/api/load", {{"by", by}}).body);
+    EXPECT_EQ(load["every_link"], false);
+    return load["hottest"]["rows"];
+  };
+  // Asked for in turns, as by two pages.
+  for (int turn = 0; turn < 2; ++turn) {
+    const json drops = hottest("drops");
+    ASSERT_EQ(drops.size(), 1u);
+    EXPECT_EQ((std::vector<uint32_t>{drops[0][0], drops[0][1], drops[0][2], drops[0][6]}),
+              (std::vector<uint32_t>{kStages - 1, kRows - 1, 1, 3}));
+    const json packets = hottest("packets");
+    ASSERT_EQ(packets.size(), 10u);
+    EXPECT_EQ(packets[0][4], FabricWatch::kFullest + 10);
+  }
 }
 
 // 256 circuits touch row 5: 255 lead to it, and one from it leads there too, or elsewhere.

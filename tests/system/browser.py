@@ -16,7 +16,7 @@ from lab import PATIENCE, wait_until
 class Browser:
     """Closed by `close`. Every wait ends."""
 
-    def __init__(self, folder, dark=False):
+    def __init__(self, folder, dark=False, still=False):
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
         for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server",
@@ -25,6 +25,8 @@ class Browser:
             options.add_argument(word)
         if dark:
             options.add_argument("--blink-settings=preferredColorScheme=0")
+        if still:
+            options.add_argument("--force-prefers-reduced-motion")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         environment = {**os.environ, "HOME": str(folder)}
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver", env=environment), options=options)

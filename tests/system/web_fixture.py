@@ -7,15 +7,22 @@ import urllib.parse
 import urllib.request
 
 from browser import Browser
-from command_line import CommandLineTest
+from command_line import LCORES, CommandLineTest
 from lab import wait_until
+
+WIDE = f"""
+name: wide
+network: {{kind: butterfly, rows: 1024}}
+placement:
+  - {{stages: 0-9, lcore: {LCORES[-1]}}}
+"""
 
 STRAIGHT = 0.37  # along a link, away from nodes and from the middle, where links cross
 
 
 class WebFixture(CommandLineTest):
-    def up(self, file=None):
-        said = self.bfly("up", file or self.file, "--web", "127.0.0.1:0").stdout
+    def up(self, file=None, address="127.0.0.1:0"):
+        said = self.bfly("up", file or self.file, "--web", address).stdout
         self.url = (self.run_dir / "web.url").read_text().strip()
         self.assertIn(f"web page: {self.url}, token in {self.run_dir}/web.token", said)
 
@@ -24,6 +31,14 @@ class WebFixture(CommandLineTest):
         self.addCleanup(browser.close)
         browser.open(self.url)
         return browser
+
+    def use_token(self, browser):
+        browser.find("token").send_keys((self.run_dir / "web.token").read_text().strip())
+        browser.find("token-button").click()
+        wait_until(lambda: browser.text("role") == "operator", "the token is known")
+
+    def faults(self):
+        return self.json("status").get("faults", {}).get("links", 0), self.json("status").get("faults", {}).get("nodes", 0)
 
     def traffic(self, packets=100, rows="0-15"):
         self.bfly("traffic", "start", "--rows", rows, "--rate", 0, "--packets", packets, "--to", "uniform")

@@ -27,6 +27,7 @@ class WebProgramTest(WebFixture):
         self.up(file)
         self.bfly("link", "fail", 1, 3, 2)
         browser = self.browser()
+        self.assertIn("the others are refused while something is down", browser.text("program-told"))
         choice = {"program": "waves", "permutation": "bitrev", "seed": 3, "waves": 2}
         for name, value in choice.items():
             self.type(browser, name, value)
@@ -87,7 +88,48 @@ class WebProgramTest(WebFixture):
         wait_until(lambda: "extra_stages runs on" in browser.text("program-told"), "the refusal is told")
         self.assertFalse(browser.find("player").is_displayed())
         self.assertFalse(browser.js("return window.bfly.scene.is_quiet"))
+        self.type(browser, "program", "greedy")
+        browser.find("run").click()
+        wait_until(lambda: "links or nodes are down; bring them up" in browser.text("program-told"), "only waves goes around the fault")
+        self.assertFalse(browser.find("player").is_displayed())
         self.assertEqual([line for line in browser.complaints() if "api/program" not in line], [])
+
+    def test_without_motion_the_picture_and_the_numbers_are_of_one_step(self):
+        self.up(self.write("packets.yaml", PACKETS))
+        browser = self.browser(still=True)
+        self.type(browser, "program", "greedy")
+        browser.find("run").click()
+        wait_until(lambda: browser.find("player").is_displayed(), "the recording is shown")
+        steps = browser.js("return window.bfly.player.recording.steps")
+        self.assertGreater(steps, 2)
+        browser.js("const { player } = window.bfly; player.time = 2.3; player.draw();")
+        self.assertEqual(browser.text("step-told"), f"step 2 of {steps}")
+        browser.js("window.bfly.player.go(-1)")
+        self.assertEqual(browser.text("step-told"), f"step 1 of {steps}")
+
+    def test_a_wrong_number_in_a_hidden_field_holds_nothing_up(self):
+        self.up(self.write("packets.yaml", PACKETS))
+        browser = self.browser()
+        for name, value in (("program", "greedy"), ("h", 0), ("program", "waves")):
+            self.type(browser, name, value)
+        browser.find("run").click()
+        wait_until(lambda: browser.find("player").is_displayed(), "the recording is shown")
+
+    def test_a_recording_of_another_fabric_is_refused(self):
+        self.up(self.write("packets.yaml", PACKETS))
+        browser = self.browser()
+        self.type(browser, "program", "greedy")
+        browser.js("""
+            const plain = window.fetch;
+            window.fetch = async (path, ...more) => {
+              const answer = await plain(path, ...more);
+              if (!path.startsWith('/api/program?')) return answer;
+              const recording = await answer.json();
+              return Response.json({ ...recording, fabric: recording.fabric + 1 });
+            };""")
+        browser.find("run").click()
+        wait_until(lambda: "Another fabric was loaded meanwhile" in browser.text("program-told"), "the page says so")
+        self.assertFalse(browser.find("player").is_displayed())
 
 
 def places(recording, step):

@@ -13,14 +13,7 @@ from browser import near
 from command_line import LCORES
 from lab import wait_until
 from selenium.webdriver.common.keys import Keys
-from web_fixture import STRAIGHT, WebFixture
-
-WIDE = f"""
-name: wide
-network: {{kind: butterfly, rows: 1024}}
-placement:
-  - {{stages: 0-9, lcore: {LCORES[-1]}}}
-"""
+from web_fixture import STRAIGHT, WIDE, WebFixture
 
 # As many circuits as rows: two pages of the list.
 LONG = f"""
@@ -32,14 +25,6 @@ placement:
 
 
 class WebTest(WebFixture):
-    def use_token(self, browser):
-        browser.find("token").send_keys((self.run_dir / "web.token").read_text().strip())
-        browser.find("token-button").click()
-        wait_until(lambda: browser.text("role") == "operator", "the token is known")
-
-    def faults(self):
-        return self.json("status").get("faults", {}).get("links", 0), self.json("status").get("faults", {}).get("nodes", 0)
-
     def test_the_numbers_are_those_of_the_command_line(self):
         self.up()
         self.traffic()
@@ -77,13 +62,13 @@ class WebTest(WebFixture):
         self.assertEqual(near(browser.picture(), browser.point_on(link, STRAIGHT), down, 8), 0)
         self.use_token(browser)
         browser.find("fail").click()
-        wait_until(lambda: browser.text("change") == "failed", "the link fails")
+        wait_until(lambda: browser.text("change") == "failed link 2.5.1", "the link fails")
         self.assertEqual(self.faults(), (1, 0))
         wait_until(lambda: browser.link(2, 5, 1)["down"] == 1, "the page hears of it")
         self.assertGreater(near(browser.picture(), browser.point_on(link, STRAIGHT), down, 8), 5)
         self.assertEqual(near(browser.picture(), browser.point_on(browser.link(2, 9, 1), STRAIGHT), down), 0)
         browser.find("restore").click()
-        wait_until(lambda: browser.text("change") == "restored", "the link is restored")
+        wait_until(lambda: browser.text("change") == "restored link 2.5.1", "the link is restored")
         self.assertEqual(self.faults(), (0, 0))
         wait_until(lambda: browser.link(2, 5, 1)["down"] == 0, "the page hears of it")
         self.assertEqual(near(browser.picture(), browser.point_on(link, STRAIGHT), down, 8), 0)
@@ -163,10 +148,10 @@ class WebTest(WebFixture):
         browser.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
         self.assertIn("Node of level 2, row 1", browser.text("selection"))
         browser.keys("f")
-        wait_until(lambda: browser.text("change") == "failed", "the node fails")
+        wait_until(lambda: browser.text("change") == "failed node of level 2, row 1", "the node fails")
         self.assertEqual(self.faults()[1], 1)
         browser.keys("r")
-        wait_until(lambda: browser.text("change") == "restored", "the node is restored")
+        wait_until(lambda: browser.text("change") == "restored node of level 2, row 1", "the node is restored")
         browser.keys("p")
         self.assertIn("Link 2.1.0", browser.text("selection"))
         browser.keys("p")

@@ -48,6 +48,35 @@ TEST(BandLink, HasTheDropsOfItsFullestLinkBesideTheSum) {
   EXPECT_EQ(table["rows"][0].back(), 5);
 }
 
+TEST(SampledLink, AStraightLinkOfAHypercubeHasNoCongestion) {
+  v1::DescribeResponse description;
+  description.set_rows(2);
+  description.set_stages(1);
+  EXPECT_FALSE(WiringOf(description)->straight_is_free);
+  description.set_kind("hypercube");
+  EXPECT_TRUE(WiringOf(description)->straight_is_free);
+  const auto cube = std::make_shared<Wiring>(*TwoRows());
+  cube->straight_is_free = true;
+  v1::Counters counters;
+  Count(counters, 1, 1, 5)->set_circuits(7);  // keeps its row
+  const FabricSample straight = SampleOf(cube, counters, {}, nullptr);
+  EXPECT_THAT(Hottest(straight, LinkFigure::kCircuits, 10), SizeIs(0));
+  EXPECT_EQ(Bands(straight, 1)[0].most_circuits, 0u);
+  EXPECT_EQ(StageLoads(straight)[0].circuits, 7u);
+  Count(counters, 1, 0, 5)->set_circuits(2);
+  const FabricSample both = SampleOf(cube, counters, {}, nullptr);
+  const std::vector<SampledLink> hottest = Hottest(both, LinkFigure::kCircuits, 10);
+  ASSERT_THAT(hottest, SizeIs(1));
+  EXPECT_EQ(hottest[0].congestion, 2u);
+  EXPECT_EQ(Bands(both, 1)[0].most_circuits, 2u);
+  const auto table = LinksAnswer(both, both.links)["links"];
+  EXPECT_EQ(table["columns"].back(), "congestion");
+  EXPECT_EQ(table["rows"][3].back(), 0);
+  // Elsewhere each hop counts.
+  EXPECT_THAT(Hottest(SampleOf(TwoRows(), counters, {}, nullptr), LinkFigure::kCircuits, 10),
+              SizeIs(2));
+}
+
 TEST(SampledLink, ARateThatIsNotKnownIsNullAndNotZero) {
   v1::Counters first, second;
   first.set_monotonic_ns(1'000'000'000);
@@ -116,6 +145,17 @@ TEST(WebAnswers, WhyReadingsFailIsAmongTheProblems) {
   const auto problems = TopologyAnswer(known)["problems"];
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_THAT(problems[0].get<std::string>(), HasSubstr("Deadline Exceeded"));
+}
+
+// The 4-cube has 64 links (Stamoulis & Tsitsiklis, section 1.1).
+TEST(WebAnswers, LinksOfAHypercubeThatKeepTheRowAreCountedApart) {
+  FabricWatch::Known known;
+  known.description.set_kind("hypercube");
+  known.description.set_link_count(128);
+  EXPECT_EQ(TopologyAnswer(known)["link_count"], 128);
+  EXPECT_EQ(TopologyAnswer(known)["free_links"], 64);
+  known.description.set_kind("butterfly");
+  EXPECT_EQ(TopologyAnswer(known)["free_links"], 0);
 }
 
 TEST(WebDoor, TheAddressThatIsServedIsANameOfThePage) {

@@ -29,7 +29,7 @@ export async function get(path, query = {}) {
 export async function post(path, body) {
   const headers = { "Content-Type": "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
-  return answerOf(await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
+  return answerOf(await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(15000) }));
 }
 
 // {columns: [...], rows: [[...]]} as objects.

@@ -6,7 +6,7 @@ const VALUES = {
   rate: { of_link: (link) => link.packet_rate, of_band: (band) => band.most_packet_rate },
   bytes: { of_link: (link) => link.byte_rate, of_band: (band) => band.most_byte_rate },
   occupancy: { of_link: (link) => link.occupancy, of_band: (band) => band.most_occupancy },
-  circuits: { of_link: (link) => link.circuits, of_band: (band) => band.most_circuits },
+  circuits: { of_link: (link) => link.congestion, of_band: (band) => band.most_circuits },
   drops: { of_link: (link) => link.drops, of_band: (band) => band.most_drops },
 };
 
@@ -72,22 +72,33 @@ export function drawFabric(context, view, scene) {
   const items = close ? scene.links : scene.bands;
   // Under the packets of a program links are plain.
   const value = scene.is_quiet ? () => 0 : close ? VALUES[scene.figure].of_link : VALUES[scene.figure].of_band;
+  const shown = [];
   let most = 0;
-  for (const item of items) most = Math.max(most, value(item));
-  most = niceAbove(most);
-  const by_step = Array.from({ length: STEPS }, () => []);
-  const down = [];
   for (const item of items) {
     const line = close ? view.line(item) : view.bandLine(item, scene.band_count);
-    // What is above or below the canvas costs nothing.
+    // What is above or below the canvas costs nothing, and is not on the scale.
     if ((line[1] < 0 && line[3] < 0) || (line[1] > view.height && line[3] > view.height)) continue;
-    (item.down ? down : by_step[stepOf(value(item), most)]).push(line);
+    shown.push([item, line]);
+    most = Math.max(most, value(item));
+  }
+  most = niceAbove(most);
+  const by_step = Array.from({ length: STEPS }, () => []);
+  const down = [], partly_down = [];
+  for (const [item, line] of shown) {
+    if (item.down > 0 && (close || item.down === item.links)) {
+      down.push(line);
+      continue;
+    }
+    by_step[stepOf(value(item), most)].push(line);
+    if (item.down > 0) partly_down.push(line);
   }
   context.fillStyle = all.paper;
   context.fillRect(0, 0, view.width, view.height);
   context.lineCap = "butt";
   by_step.forEach((lines, step) => strokeLines(context, lines, all.scale[step], step === 0 ? 1 : 1 + step / 4));
   strokeLines(context, down, all.down, 3, [7, 4]);
+  // The colour of the load stays in sight between these.
+  strokeLines(context, partly_down, all.down, 2, [4, 12]);
   const rows = [];
   if (close) for (let row = view.firstRow; row <= view.lastRow; ++row) rows.push({ row, name: `${row}` });
   else {

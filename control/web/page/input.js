@@ -111,6 +111,8 @@ export function startInput({ canvas, view, scene, player, select, change, moved 
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || !(event.key in keys)) return;
     event.preventDefault();
+    // A key that is held down is one order.
+    if (event.repeat && (event.key === "f" || event.key === "r")) return;
     keys[event.key]();
   });
 }

@@ -18,7 +18,7 @@ const canvas = element("fabric");
 const view = new View();
 const scene = { figure: "rate", links: null, bands: [], band_count: 1, selection: null, circuit: null, is_quiet: false };
 const state = {
-  fabric: null, topology: null, moments: [], circuits: [], query: { find: "" }, pages: 1,
+  fabric: null, topology: null, moments: [], circuits: [], query: { find: "" }, sought: null, find_error: "", pages: 1,
   frame_ms: 0, readings: 0, wants_links: false, reads_links: false,
 };
 const player = new Player({
@@ -82,15 +82,20 @@ function tell(problems) {
   told.hidden = problems.length === 0;
 }
 
-// The counted link that the selection names, if it is in view.
+// The newest figures of a selected link or band.
 function counted() {
   const wanted = scene.selection;
-  if (wanted === null || wanted.kind === "node") return null;
-  const same = wanted.kind === "link"
-    ? (item) => item.stage === wanted.stage && item.row === wanted.row && item.port === wanted.port
-    : (item) => item.stage === wanted.stage && item.from === wanted.from && item.to === wanted.to;
-  const items = wanted.kind === "link" ? scene.links ?? [] : scene.bands;
-  return items.find(same) ?? wanted;
+  if (wanted.kind === "link") return linkInView(wanted) ?? wanted;
+  return scene.bands.find((item) => item.stage === wanted.stage && item.from === wanted.from && item.to === wanted.to) ?? wanted;
+}
+
+function findLink(links, { stage, row, port }) {
+  return links.find((link) => link.stage === stage && link.row === row && link.port === port);
+}
+
+// Links are read only while they are drawn one by one.
+function linkInView(wanted) {
+  return view.isClose && scene.links !== null ? findLink(scene.links, wanted) : undefined;
 }
 
 function selectionText() {
@@ -126,20 +131,33 @@ function pickLink(link) {
   readLinks().catch((error) => tell([error.message]));
 }
 
-async function change(is_up) {
-  const selected = scene.selection;
+// Sends what is to be failed or restored after all that was sent before it.
+let orders = Promise.resolve();
+function change(is_up) {
+  const selected = scene.selection, fabric = state.fabric;
   if (selected === null || selected.kind === "band") return;
+  orders = orders.then(() => sendChange(selected, fabric, is_up));
+}
+
+// The answer names the link or node: another one may be selected by then. An order for another fabric is not sent.
+async function sendChange(selected, fabric, is_up) {
   const what = is_up ? "restore" : "fail";
+  const is_link = selected.kind === "link";
+  const name = is_link ? `link ${linkName(selected)}` : `node of level ${selected.level}, row ${selected.row}`;
   const told = element("change");
-  try {
-    if (selected.kind === "link")
-      await post(`/api/link/${what}`, { stage: selected.stage, row: selected.row, port: selected.port });
-    else await post(`/api/node/${what}`, { level: selected.level % state.topology.levels, row: selected.row });
-    told.textContent = is_up ? "restored" : "failed";
-  } catch (error) {
-    told.textContent = error.message;
+  if (fabric !== state.fabric) {
+    told.textContent = `${name}: another fabric was loaded meanwhile`;
+    return;
   }
-  await read();
+  try {
+    if (is_link) await post(`/api/link/${what}`, { stage: selected.stage, row: selected.row, port: selected.port });
+    else await post(`/api/node/${what}`, { level: selected.level % state.topology.levels, row: selected.row });
+    told.textContent = `${is_up ? "restored" : "failed"} ${name}`;
+  } catch (error) {
+    told.textContent = `${name}: ${error.message}`;
+  }
+  // The next order does not wait for the figures.
+  read();
 }
 
 function pickCircuit(circuit) {
@@ -153,22 +171,31 @@ function showCircuits() {
   fillCircuits(element("circuit-list"), state.circuits, scene.circuit, pickCircuit);
 }
 
-// Reads the pages of the list anew, those that "More" added too, and swaps the list at once.
-async function readCircuits() {
-  const { query, pages } = state;
+// Reads the first pages of a list of circuits. Returns null if the list is not wanted any more.
+async function listCircuits(query, pages, isWanted) {
   const circuits = [];
   let next = "", total = 0;
   for (let page = 0; page < pages && (page === 0 || next !== ""); ++page) {
     const answer = await get("/api/circuits", next ? { ...query, page_token: next } : query);
-    // Another search was begun meanwhile, or more pages are wanted.
-    if (query !== state.query || pages !== state.pages) return;
+    if (!isWanted()) return null;
     circuits.push(...answer.circuits);
     next = answer.next_page_token;
     total = answer.total;
   }
+  return { circuits, next, total };
+}
+
+// Reads the pages of the list anew, those that "More" added too, and swaps the list at once.
+async function readCircuits() {
+  const { query, pages } = state;
+  const list = await listCircuits(query, pages, () => query === state.query && pages === state.pages);
+  if (list !== null) swapCircuits(list);
+}
+
+function swapCircuits({ circuits, next, total }) {
   state.circuits = circuits;
   element("more").hidden = next === "";
-  element("circuits-told").textContent = `${circuits.length} of ${total}`;
+  element("circuits-told").textContent = `${state.find_error}${circuits.length} of ${total}`;
   if (scene.circuit !== null) {
     // The path may have changed or broken. A circuit that is not listed any more is not drawn.
     scene.circuit = state.circuits.find((circuit) => circuit.id === scene.circuit.id) ?? null;
@@ -187,13 +214,20 @@ async function readTopology() {
     view.setNetwork(topology);
     Object.assign(scene, { links: null, bands: [], selection: null, circuit: null });
     player.close();
+    if (state.fabric !== null) {
+      // What was searched for may not be a row of this network, and another controller has another token.
+      element("find-form").reset();
+      Object.assign(state, { query: { find: "" }, sought: null, find_error: "", pages: 1 });
+      readRole();
+    }
     state.fabric = topology.fabric;
     select(null);
   }
   state.topology = topology;
   element("name").textContent = topology.name;
   document.title = `${topology.name} - bfly`;
-  element("network").textContent = `${topology.kind} of ${topology.rows} rows, ${topology.stages} stages, ${topology.link_count} links` +
+  element("network").textContent = `${topology.kind} of ${topology.rows} rows, ${topology.stages} stages, ` +
+    `${topology.link_count - topology.free_links} links` +
     (topology.every_link ? "" : "; the picture of all rows has only the fullest links");
   tell(topology.problems);
 }
@@ -215,6 +249,17 @@ async function readLinks() {
   } finally {
     state.reads_links = false;
   }
+}
+
+// The links in view may leave out the selected one.
+async function readSelected() {
+  const wanted = scene.selection;
+  if (wanted === null || wanted.kind !== "link" || linkInView(wanted)) return;
+  const { stage, row } = wanted;
+  const answer = await get("/api/links", { first_row: row, last_row: row, first_stage: stage, last_stage: stage });
+  if (answer.fabric !== state.fabric || wanted !== scene.selection) return;
+  const found = findLink(objectsOf(answer.links), wanted);
+  if (found) scene.selection = { kind: "link", ...found };
 }
 
 async function readLoad() {
@@ -242,14 +287,20 @@ async function readPorts() {
   fillPorts(element("ports").tBodies[0], (await get("/api/ports")).ports);
 }
 
-// Searches for what the form says, which may change while somebody types.
+// Searches for what the form says, which may change while somebody types. A wrong search leaves the list as it is.
 async function findCircuits() {
-  state.query = { find: element("find").value.replaceAll(" ", "") };
-  if (element("only-broken").checked) state.query.broken = "1";
-  state.pages = 1;
+  const query = { find: element("find").value.replaceAll(" ", "") };
+  if (element("only-broken").checked) query.broken = "1";
+  state.sought = query;
+  const isWanted = () => query === state.sought;
   try {
-    await readCircuits();
+    const list = await listCircuits(query, 1, isWanted);
+    if (list === null) return;
+    Object.assign(state, { query, pages: 1, find_error: "" });
+    swapCircuits(list);
   } catch (error) {
+    if (!isWanted()) return;
+    state.find_error = `${error.message}. The search before it: `;
     element("circuits-told").textContent = error.message;
   }
 }
@@ -257,9 +308,9 @@ async function findCircuits() {
 async function read() {
   try {
     await readTopology();
-    const parts = [readLoad(), readLinks(), readHistory(), readPorts(), readCircuits()];
+    const parts = [readLoad(), readLinks().then(readSelected), readHistory(), readPorts(), readCircuits()];
     const failed = (await Promise.allSettled(parts)).filter((part) => part.status === "rejected");
-    if (failed.length > 0) tell([...new Set(failed.map((part) => part.reason.message))]);
+    if (failed.length > 0) tell([...state.topology.problems, ...new Set(failed.map((part) => part.reason.message))]);
   } catch (error) {
     tell([error.message]);
   }

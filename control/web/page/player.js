@@ -31,9 +31,9 @@ export class Player {
   get isOpen() {
     return this.recording !== null;
   }
-  // The step that is shown, or that is under way.
+  // The step that is shown, or that is under way. Without motion, packets stand at the end of a step until the next one ends.
   get step() {
-    return Math.ceil(this.time);
+    return still.matches ? Math.floor(this.time) : Math.ceil(this.time);
   }
 
   #listen() {
@@ -67,8 +67,11 @@ export class Player {
 
   #showFields() {
     const program = element("program").value;
-    for (const field of document.querySelectorAll("#program-form .takes"))
+    for (const field of document.querySelectorAll("#program-form .takes")) {
       field.hidden = !field.dataset.programs.split(" ").includes(program);
+      // A form with a wrong number in a field that nobody sees is not sent, without a word.
+      field.querySelector("input").disabled = field.hidden;
+    }
   }
 
   async #record() {
@@ -78,7 +81,9 @@ export class Player {
     element("run").disabled = true;
     try {
       const answer = await get("/api/program", query);
-      this.open(new Recording(answer, this.network()));
+      const network = this.network();
+      if (network === null || network.fabric !== answer.fabric) throw new Error("Another fabric was loaded meanwhile. Press Show again.");
+      this.open(new Recording(answer, network));
     } catch (error) {
       this.close();
       setText("program-told", error.message);
@@ -122,7 +127,7 @@ export class Player {
   }
 
   go(steps) {
-    this.show(steps < 0 ? Math.ceil(this.time) + steps : Math.floor(this.time) + steps);
+    this.show(steps < 0 ? this.step + steps : Math.floor(this.time) + steps);
   }
 
   toggle() {
@@ -159,7 +164,7 @@ export class Player {
   draw() {
     if (!this.isOpen) return;
     const begin = performance.now();
-    const time = still.matches ? Math.floor(this.time) : this.time;
+    const time = still.matches ? this.step : this.time;
     drawPackets(this.contextOf(element("packets")), this.view, this.recording, time, this.picked);
     this.#tell();
     this.frame_ms = performance.now() - begin;

@@ -9,7 +9,6 @@ export const STATES = ["moving", "waiting", "delivered", "to come", "left out"];
 export class Recording {
   // `ports` are the links that leave a node, `levels` those that a packet crosses.
   constructor(answer, { ports, stages }) {
-    this.fabric = answer.fabric;
     this.report = answer.report;
     this.inputs = answer.inputs;
     this.outputs = answer.outputs;

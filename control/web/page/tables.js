@@ -17,11 +17,15 @@ function button(text, pressed) {
   return made;
 }
 
+function setText(node, text) {
+  if (node.textContent !== `${text}`) node.textContent = text;
+}
+
 export function linkName(link) {
   return `${link.stage}.${link.row}.${link.port}`;
 }
 
-// A table that is filled again must not take the focus from a button in it.
+// A list that is filled again must not take the focus from a button in it.
 function refill(body, fill) {
   const focused = body.contains(document.activeElement) ? document.activeElement.textContent : null;
   body.replaceChildren();
@@ -30,15 +34,32 @@ function refill(body, fill) {
   for (const made of body.querySelectorAll("button")) if (made.textContent === focused) made.focus();
 }
 
+function addHottestRow(body, pick) {
+  const row = body.insertRow();
+  const made = button("", (event) => pick(event.detail > 0 ? row.pressed : row.link));
+  // Until the click ends, the row may show another link.
+  made.addEventListener("pointerdown", () => {
+    row.pressed = row.link;
+  });
+  cell(row, made);
+  for (let column = 0; column < 6; ++column) cell(row, "");
+  return row;
+}
+
+// The rows stay while their text changes: a click may be on its way to one.
 export function fillHottest(body, links, pick) {
-  refill(body, () => {
-    for (const link of links) {
-      const row = body.insertRow();
-      cell(row, button(linkName(link), () => pick(link)));
-      for (const text of [link.next_row, link.packets, short(link.packet_rate), link.occupancy, link.circuits, link.drops])
-        cell(row, text);
-      if (link.down) row.className = "is-broken";
-    }
+  const focused = body.contains(document.activeElement) ? document.activeElement.textContent : null;
+  while (body.rows.length > links.length) body.deleteRow(-1);
+  links.forEach((link, at) => {
+    const row = body.rows[at] ?? addHottestRow(body, pick);
+    row.link = link;
+    row.className = link.down ? "is-broken" : "";
+    setText(row.querySelector("button"), linkName(link));
+    [link.next_row, link.packets, short(link.packet_rate), link.occupancy, link.circuits, link.drops].forEach((text, column) => {
+      setText(row.cells[column + 1], text);
+    });
+    // The focus goes with the link.
+    if (linkName(link) === focused) row.querySelector("button").focus();
   });
 }
 
