@@ -20,7 +20,8 @@ namespace {
 
 using grpc::experimental::InterceptionHookPoints;
 
-// A larger request is told by its size. This bounds the memory of what waits to be written.
+// Of a larger request the log has only the size. This bounds the memory of lines that wait to be
+// written.
 constexpr size_t kMaxShown = 4096;
 
 // "/bfly.v1.Fabric/Load" as "bfly.v1.Fabric.Load", the name of protobuf.

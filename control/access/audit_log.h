@@ -26,7 +26,7 @@ struct AuditEntry {
   uint64_t messages = 0;  // requests of the call
   std::string status;     // "OK", "PERMISSION_DENIED", ...
   std::string error;
-  bool beyond_role = false;  // the caller has not the role that the call needs, so nothing was done
+  bool beyond_role = false;  // the caller lacks the role that the call needs, so nothing was done
   // Makes the text of the first request. The log's own thread calls it, so a caller never waits for
   // it.
   std::function<std::string()> request;

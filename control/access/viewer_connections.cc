@@ -20,13 +20,14 @@ absl::Status ViewerConnections::CheckRoom(const std::string& who) {
   std::erase_if(held_, [](const Connection& one) { return !one.is_open(); });
   const auto own = std::count_if(held_.begin(), held_.end(),
                                  [&](const Connection& one) { return one.who == who; });
-  if (static_cast<size_t>(own) >= kMostOfOne) {
+  if (static_cast<size_t>(own) >= kMostPerViewer) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        who, " holds ", own, " connections, which is what a viewer may; close others first"));
+        who, " holds ", own, " connections, the most that one viewer may hold; close one first"));
   }
-  if (held_.size() >= kMost) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "viewers hold ", held_.size(), " connections, which is what all viewers together may"));
+  if (held_.size() >= kMostOfAllViewers) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("viewers hold ", held_.size(),
+                     " connections, the most that all viewers together may hold"));
   }
   return absl::OkStatus();
 }

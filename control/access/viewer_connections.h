@@ -17,8 +17,11 @@ namespace bfly::control {
 // Thread-safe.
 class ViewerConnections {
  public:
-  static constexpr size_t kMostOfOne = 64;  // of one viewer (Caller::who)
-  static constexpr size_t kMost = 256;      // of all viewers
+  // All viewers together hold at most a sixteenth of the 4,096 descriptors that a daemon asks for
+  // (control/server/grpc_server.cc). One viewer (Caller::who) holds at most a quarter of that, so
+  // that one alone does not keep the others out.
+  static constexpr size_t kMostOfAllViewers = 256;
+  static constexpr size_t kMostPerViewer = 64;
 
   // RESOURCE_EXHAUSTED: the viewer, or all viewers together, hold as many as they may.
   absl::Status CheckRoom(const std::string& who);

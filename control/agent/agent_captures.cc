@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 // How often an empty ring is looked at, and how often counts are told while no frame comes.
 constexpr std::chrono::milliseconds kCaptureLook{5};
 constexpr std::chrono::seconds kTellCounts{1};
-// A message has at most so many frames, and about so many bytes of them.
+// A message has at most kMostInBatch frames and about kBatchBytes bytes of them.
 constexpr uint32_t kMostInBatch = 512;
 constexpr uint32_t kBatchBytes = 512 << 10;
 
@@ -111,7 +111,8 @@ class FrameWriter {
     return std::min(bits_left / network_.tag_layout().field_bits, network_.hops());
   }
 
-  // Of a frame that goes by an intermediate row, the output of its second crossing.
+  // The frame's output. If the frame goes by an intermediate row, this is the output of its second
+  // crossing.
   uint32_t OutputOf(const dataplane::TappedFrame& frame, int hops_left) const {
     const Row end = EndOf(frame, network_, hops_left);
     const int bits_left = hops_left * network_.tag_layout().field_bits;

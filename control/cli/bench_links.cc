@@ -119,8 +119,8 @@ void PrintSpeedText(const dataplane::LinkSpeedResults& results,
         "", r.late_mean_us.median, r.late_p99_us.median, r.calm_mean_us.median,
         r.calm_p99_us.median, r.calm_p99_us.lowest, r.calm_p99_us.highest);
     printf(
-        "  %-22s a loop that only reads the clock would be behind by %.1f us, %.1f us at p99 "
-        "(%.1f to %.1f) then\n",
+        "  %-22s a loop that only reads the clock is behind by %.1f us, %.1f us at p99 "
+        "(%.1f to %.1f) at 0.8 of that rate\n",
         "", r.clock_mean_us.median, r.clock_p99_us.median, r.clock_p99_us.lowest,
         r.clock_p99_us.highest);
   }
@@ -181,7 +181,7 @@ void AddLinkBench(CLI::App& bench, Invocation& invocation) {
   CLI::Option* const flag = verb->add_flag(
       "--speed", *speed,
       "Measure how many hops a second one worker does over links with a rate, a delay and queues, "
-      "and how late it is, at most and at 0.8 of that rate");
+      "and how late it is at that rate and at 0.8 of it");
   auto stages = std::make_shared<int>(dataplane::LinkSpeedOptions().stages);
   verb->add_option("--stages", *stages, "With --speed: stages of the butterfly")
       ->needs(flag)

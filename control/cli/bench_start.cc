@@ -303,9 +303,8 @@ void AddStartBench(CLI::App& bench, Invocation& invocation) {
   CLI::App* verb = NewVerb(
       bench, invocation, "start",
       "How long `bfly up` takes until the first frame comes through the fabric, from one AF_XDP "
-      "port "
-      "to another, and how much memory controller and data plane then have; beside it a fabric of "
-      "two rows. The interfaces lie in a network namespace of its own",
+      "port to another, and how much memory controller and data plane then have; beside it a "
+      "fabric of two rows. The interfaces lie in a network namespace of its own",
       "sudo bfly bench start --rows 1024 --json");
   auto options = std::make_shared<StartBenchOptions>();
   verb->add_option("--rows", options->rows, "Rows of the two-fold butterfly, a power of two from 4")

@@ -16,7 +16,7 @@ struct RoundFigures {
       : steps(dataplane::StatisticsOf(runs.steps_per_second)),
         barriers(dataplane::StatisticsOf(runs.barriers_per_second)),
         rounds_a_step(static_cast<double>(runs.barriers) / static_cast<double>(runs.steps)) {}
-  // Of the time of a step, the part that the bare waits take.
+  // The part of a step's time that its barriers take without other work.
   double waiting() const { return rounds_a_step * steps.median / barriers.median; }
   dataplane::RunStatistics steps, barriers;
   double rounds_a_step;

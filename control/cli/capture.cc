@@ -244,13 +244,13 @@ void AddCapture(CLI::App& app, Invocation& invocation) {
   verb->add_option("--filter", options->filter,
                    "Only frames that match, as for tcpdump: 'icmp', 'host 10.77.0.3 and tcp'")
       ->type_name("EXPR");
-  verb->add_option("--sample", options->every, "Copy one of so many frames")
+  verb->add_option("--sample", options->every, "Copy one frame in this many")
       ->check(CLI::Range(uint32_t{1}, UINT32_MAX))
       ->capture_default_str();
-  verb->add_option("--count", options->count, "End after so many frames");
-  verb->add_option("--seconds", options->seconds, "End after so many seconds [3600]")
+  verb->add_option("--count", options->count, "End after this many frames");
+  verb->add_option("--seconds", options->seconds, "End after this many seconds [3600]")
       ->check(CLI::Range(1u, 86'400u));
-  verb->add_option("--snaplen", options->snaplen, "Keep so many of a frame's first bytes")
+  verb->add_option("--snaplen", options->snaplen, "Keep this many of a frame's first bytes")
       ->check(CLI::Range(1u, kLargestSnaplen))
       ->capture_default_str();
   verb->add_option(

@@ -52,7 +52,7 @@ std::string IsVerb(const std::vector<CompletionVerb>& verbs) {
 }
 
 // Reads the words before the one that is being typed. The caller has the variables: "verb" becomes
-// the path of the verb, "place" the number of words after it that are no options, "before" the
+// the path of the verb, "place" the number of words after it that are not options, "before" the
 // option whose value comes next, "rest" 1 after `--`, "where" the options that name the fabric.
 std::string ReadWords() {
   return absl::StrCat(

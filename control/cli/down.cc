@@ -74,7 +74,8 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse*
       printf("stopped %s\n", absl::StrJoin(result.stopped, ", ").c_str());
     }
     if (account.has_kept()) {
-      printf("kept %s; `bfly up FILE --resume` brings it back\n", KeptText(account.kept()).c_str());
+      printf("kept %s; `bfly up FILE --resume` restores the fabric\n",
+             KeptText(account.kept()).c_str());
     }
   }
   if (absl::Status ended = result.AllEnded(); !ended.ok()) return ended;

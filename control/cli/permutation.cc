@@ -263,7 +263,7 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
           ->check(CLI::Range(1u, 1u << 20))
           ->type_name("ROUNDS");
   CLI::Option* q =
-      verb->add_option("--q", options->protocol_options.q, "q_limited: circuits a link bears [1]")
+      verb->add_option("--q", options->protocol_options.q, "q_limited: circuits a link carries [1]")
           ->check(CLI::Range(1u, kMaxThreshold))
           ->type_name("Q");
   verb->add_flag("--summary", options->summary, "Leave the paths out");

@@ -107,7 +107,7 @@ absl::Status Health(const v1::FabricStatus& status) {
   return absl::UnavailableError(absl::StrJoin(lost, ", "));
 }
 
-// `over_ms`: over which time the workers' costs are told; 0: since the load.
+// `over_ms`: the time over which the workers' costs are reported; 0: since the load.
 absl::Status Show(uint32_t over_ms, const Common& common) {
   auto stub = v1::Fabric::NewStub(Connect(common));
   const auto ask = [&](v1::StatusResponse& response) {

@@ -170,10 +170,10 @@ void AddTrace(CLI::App& app, Invocation& invocation) {
   verb->add_option("rows", options->pair, "Where frames enter and leave: '3 -> 6' or 3 6")
       ->required()
       ->type_name("SRC DST");
-  verb->add_option("--count", options->count, "Follow so many frames")
+  verb->add_option("--count", options->count, "Follow this many frames")
       ->check(CLI::Range(uint64_t{1}, kMostTraced))
       ->capture_default_str();
-  verb->add_option("--seconds", options->seconds, "Wait so long for them")
+  verb->add_option("--seconds", options->seconds, "Wait this long for them")
       ->check(CLI::Range(1u, 86'400u))
       ->capture_default_str();
   verb->callback([&invocation, options] {

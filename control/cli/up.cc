@@ -105,15 +105,20 @@ absl::Status WithLines(const grpc::Status& answer, const Source& source, const C
                       ToStatus(PlaceErrors(source.text, source.file, errors)).message());
 }
 
-absl::StatusOr<v1::LoadResponse> Load(const Source& source, bool replace, bool resume,
+struct LoadMode {
+  bool replace = false;  // the fabric may take the place of another one
+  bool resume = false;   // with the circuits and changes that were kept
+};
+
+absl::StatusOr<v1::LoadResponse> Load(const Source& source, const LoadMode& mode,
                                       const Common& common, SignalReader& signals) {
   auto stub = v1::Fabric::NewStub(Connect(common));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   v1::LoadRequest request;
   *request.mutable_topology() = source.topology;
-  request.set_replace(replace);
-  request.set_resume(resume);
+  request.set_replace(mode.replace);
+  request.set_resume(mode.resume);
   request.set_election_id(common.election_id);
   v1::LoadResponse response;
   std::future<grpc::Status> answer =
@@ -295,7 +300,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   if (std::find(started->begin(), started->end(), kControllerName) != started->end())
     caller.election_id = 0;
   const absl::StatusOr<v1::LoadResponse> loaded =
-      Load(*source, replace, options.resume, caller, signals);
+      Load(*source, {.replace = replace, .resume = options.resume}, caller, signals);
   if (!loaded.ok()) {
     // The fabric that was to be replaced keeps running.
     fleet.Stop(*started, /*keep_logs=*/true);

@@ -36,9 +36,9 @@ struct UpOptions {
   std::function<absl::Status()> loaded = [] { return absl::OkStatus(); };
 };
 
-// Declare options of a verb that brings a fabric up: --resume, which is returned, and --state-dir.
+// Declares options of a verb that brings a fabric up: --resume, which is returned, and --state-dir.
 CLI::Option* AddResumeOptions(CLI::App& verb, UpOptions& options);
-// And --web.
+// Declares the option --web.
 void AddWebOption(CLI::App& verb, std::string& web);
 
 absl::Status Up(const UpOptions& options, const Common& common);

@@ -81,7 +81,7 @@ CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& n
   verb->add_option("--run-dir", common.run_dir,
                    "Directory of sockets, logs and pid files of a running fabric [BFLY_RUN_DIR, "
                    "else /run/bfly]")
-      // Only for one that is typed, and before a typed --controller is read.
+      // A typed --run-dir clears BFLY_CONTROLLER. It is read before a typed --controller.
       ->each([&common](const std::string&) { common.controller.clear(); })
       ->type_name("DIR");
   verb->add_option("--controller", common.controller,

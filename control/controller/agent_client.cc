@@ -54,13 +54,11 @@ struct AgentClient::Connection {
   // DEADLINE_EXCEEDED: the deadline is over already. INVALID_ARGUMENT: there are no files for TCP.
   absl::Status Prepare(microseconds patience, Deadline deadline, grpc::ClientContext& context) {
     if (!credentials.ok()) return credentials;
-    const Deadline::duration left = deadline - Deadline::clock::now();
-    if (left <= Deadline::duration::zero()) {
-      return absl::DeadlineExceededError("the time was over before the data plane was asked");
-    }
+    const absl::StatusOr<Deadline::duration> left = TimeLeft(deadline);
+    if (!left.ok()) return left.status();
     context.AddMetadata(kOwnerMetadata, owner.id());
     context.set_deadline(std::chrono::system_clock::now() +
-                         std::min<Deadline::duration>(patience, left));
+                         std::min<Deadline::duration>(patience, *left));
     return absl::OkStatus();
   }
 

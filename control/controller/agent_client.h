@@ -21,8 +21,8 @@ namespace bfly::control {
 // either error the data plane may or may not have done what was asked.
 class AgentClient {
  public:
-  // Connects with the first call, and again by itself when the other side was gone. The owner is
-  // told with every call: data planes of another owner refuse to be changed. If the caller has no
+  // Connects with the first call, and again by itself when the other side was gone. Every
+  // call carries the owner: data planes of another owner refuse to be changed. If the caller has no
   // files for a TCP address, every call has the error that says so.
   AgentClient(const std::string& address, const AgentCaller& caller);
   ~AgentClient();

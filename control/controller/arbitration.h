@@ -29,7 +29,7 @@ class Arbitration {
   // Clients may ask for ids up to this one. Larger ids are for operators, who have no role.
   static constexpr uint64_t kMaxElectionId = uint64_t{1} << 63;
   // With `operator_id` a call may change the fabric whoever is primary; 0: there is no such id.
-  // `on_change` is told of every change of the primary, as a listener is; 0: nobody is the primary.
+  // `on_change` gets every change of the primary, as a listener does; 0: nobody is the primary.
   using OnChange = std::function<void(uint64_t primary_id, uint64_t before)>;
   explicit Arbitration(uint64_t operator_id = 0, OnChange on_change = {})
       : operator_id_(operator_id), on_change_(std::move(on_change)) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a change to circuits, reads and objects comes to stand: it is executed on the intent, stored,
-// pushed to the data plane that runs stage 0, and then committed and told, or rolled back.
+// pushed to the data plane that runs stage 0, and then committed and reported to listeners, or
+// rolled back.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,8 @@ namespace {
 constexpr int kShare = 16;
 
 absl::Status NotBegun() {
-  return absl::DeadlineExceededError("the time was over before it was begun; nothing was changed");
+  return absl::DeadlineExceededError(
+      "the deadline passed before the change was begun; nothing was changed");
 }
 
 // A thread that waits for its plan. The thread may go only when the plan is done or was taken back.

@@ -27,11 +27,11 @@ struct ControllerOptions {
   uint64_t operator_id = 0;
   // How often the controller asks every data plane whether it is there and in step.
   std::chrono::milliseconds watch_interval{300};
-  // How long an answer may take. A data plane whose connection stands counts as gone after so many
-  // answers in a row that did not come in time.
+  // How long an answer may take. A data plane whose connection stands counts as gone after
+  // `late_looks` answers in a row that did not come in time.
   std::chrono::milliseconds look_time{2'000};
   int late_looks = 3;
-  // A worker that begins no pass for so long counts as hung.
+  // A worker that begins no pass for this long counts as hung.
   std::chrono::milliseconds worker_patience{5000};
   // Gets what happens to the fabric.
   std::shared_ptr<EventLog> events = std::make_shared<EventLog>();

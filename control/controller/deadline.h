@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace bfly::control {
 
@@ -37,7 +38,15 @@ inline Deadline UndoDeadline(Deadline deadline) {
 // DEADLINE_EXCEEDED: the time of a call is over before it has changed anything.
 inline absl::Status CheckTime(Deadline deadline) {
   if (!IsOver(deadline)) return absl::OkStatus();
-  return absl::DeadlineExceededError("the time was over before it was begun; nothing was changed");
+  return absl::DeadlineExceededError(
+      "the deadline passed before the change was begun; nothing was changed");
+}
+
+// How long a data plane may take to answer. DEADLINE_EXCEEDED: nothing of the time is left.
+inline absl::StatusOr<Deadline::duration> TimeLeft(Deadline deadline) {
+  const Deadline::duration left = deadline - Deadline::clock::now();
+  if (left > Deadline::duration::zero()) return left;
+  return absl::DeadlineExceededError("the deadline passed before the data plane was asked");
 }
 
 }  // namespace bfly::control

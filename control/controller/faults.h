@@ -23,8 +23,8 @@ FaultSet FaultsOf(const v1::AgentState& held, const Network& network);
 DataPlanes RunnersOf(const Fault& fault, const Intent& intent);
 
 // Tells all of RunnersOf of a fault that the intent does not have yet. After an error the data
-// planes that were told already are told what the intent has, and the controller compares those
-// again that may know otherwise.
+// planes that already know of the fault get the state that the intent has, and the controller
+// compares those again that may know otherwise.
 absl::Status TellFault(const Fault& fault, bool down, const Intent& intent, Deadline deadline);
 
 }  // namespace bfly::control

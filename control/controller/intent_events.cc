@@ -38,7 +38,7 @@ void IntentEvents::OnChange(const CircuitChange& change) {
     Note(known_[circuit.path.input], now, circuits);
   }
   for (const Row input : change.remove) Note(known_[input], Known(), circuits);
-  // A circuit over a link that went down may have been told before.
+  // An earlier event may have reported a circuit over a link that went down.
   if (circuits.ByteSizeLong() == 0) return;
   circuits.set_standing(standing_);
   event.set_severity(circuits.has_broken()   ? v1::Event::WARNING

@@ -55,7 +55,8 @@ absl::StatusOr<KeptPaths::Chosen> Choose(const KeptSchedule& kept, const Interru
 
 }  // namespace
 
-absl::StatusOr<KeptPaths::Chosen> KeptPaths::Of(const Intent& intent, const Interrupt& interrupt) {
+absl::StatusOr<KeptPaths::Chosen> KeptPaths::PathsFor(const Intent& intent,
+                                                      const Interrupt& interrupt) {
   if (chosen_.has_value() && chosen_->network == intent.state.shared_network()) return *chosen_;
   absl::StatusOr<Chosen> chosen = Choose(KeptScheduleOf(intent), interrupt);
   if (chosen.ok()) chosen_ = *chosen;

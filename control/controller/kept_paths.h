@@ -29,9 +29,9 @@ class KeptPaths {
   // now. Links may have gone down since the schedule ran, and circuits may have been set up beside
   // it, and it ran on. So where it finds no way around such links it begins again over them; paths
   // over links that are down are counted as broken. `interrupt` as in RouteSchedule.
-  absl::StatusOr<Chosen> Of(const Intent& intent, const Interrupt& interrupt);
-  // Chooses them for a later Of(), and gives `change`, the change lock, back meanwhile. Ends early,
-  // with OK, once `stops` is true or another fabric or schedule is wanted.
+  absl::StatusOr<Chosen> PathsFor(const Intent& intent, const Interrupt& interrupt);
+  // Chooses them for a later PathsFor(), and gives `change`, the change lock, back meanwhile. Ends
+  // early, with OK, once `stops` is true or another fabric or schedule is wanted.
   absl::Status ChooseAhead(const LoadedIntent& intent, std::unique_lock<TimedLock>& change,
                            const std::atomic<bool>& stops);
   // Another schedule was kept, or none.

@@ -26,7 +26,7 @@ absl::Status VerifyAll(const Intent& intent, Deadline deadline);
 absl::Status ClaimAll(const Intent& intent, const DataPlanes& keep, Deadline deadline);
 void ReleaseAll(const DataPlanes& planes, Deadline deadline = kNoDeadline);
 // Loads all data planes or none. With `take_over` a data plane first unloads what it runs. After an
-// error `give_up` is told the data planes that may hold the fabric.
+// error `give_up` gets the data planes that may hold the fabric.
 absl::Status LoadAll(const Intent& intent, bool take_over, Deadline deadline,
                      const std::function<void(const std::shared_ptr<DataPlane>&)>& give_up);
 

@@ -35,7 +35,8 @@ bool LoadedIntent::TryRead(const std::function<void(const Intent&)>& reader) con
 absl::Status LoadedIntent::Watch(CircuitListener* listener,
                                  const std::function<absl::Status(const Network&)>& check) {
   absl::Status status;
-  // Changes are told with the lock held exclusively, so none is lost between the last two lines.
+  // Listeners get changes while the lock is held exclusively, so none is lost between the last two
+  // lines.
   ReadCommitted([&] {
     status = CheckLoaded();
     if (status.ok()) status = check(intent_->state.network());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The intent of the loaded fabric, if one is loaded, and who is told of its changes.
+// The intent of the loaded fabric, if one is loaded, and the listeners to its changes.
 //
 // One thread at a time changes the intent: the one that holds the change lock, which it also holds
 // while it asks data planes. Readers never wait for that. They see what is committed, and nothing
@@ -77,7 +77,7 @@ class LoadedIntent {
   bool TryRead(const std::function<void(const Intent&)>& reader) const;
   // Tells the listener which circuits stand now, and every change from then on, until Unwatch.
   // `check` may refuse the network; FAILED_PRECONDITION: no fabric is loaded. After an error the
-  // listener is told nothing.
+  // listener gets nothing.
   absl::Status Watch(CircuitListener* listener,
                      const std::function<absl::Status(const Network&)>& check);
   void Unwatch(CircuitListener* listener) { feed_.Remove(listener); }

@@ -11,7 +11,7 @@ void PlaneEvents::Look(const DataPlane& plane, bool ours, Clock::time_point now)
   const DataPlane::Known known = plane.known();
   Told& told = found->second;
   LookForEnd(plane.name(), known, now, told);
-  LookAtPlane(plane, known, ours, told, first);
+  LookAtPlane(plane, known, {.ours = ours, .first = first}, told);
   if (!known.reachable) return;
   told.seen_boot_id = known.boot_id;
   LookAtWorkers(plane.name(), known, now, told);
@@ -52,8 +52,8 @@ void PlaneEvents::KeepOnly(const std::vector<std::shared_ptr<DataPlane>>& planes
   });
 }
 
-void PlaneEvents::LookAtPlane(const DataPlane& plane, const DataPlane::Known& known, bool ours,
-                              Told& told, bool first) {
+void PlaneEvents::LookAtPlane(const DataPlane& plane, const DataPlane::Known& known,
+                              Standing standing, Told& told) {
   const bool restarted = !told.boot_id.empty() && known.boot_id != told.boot_id;
   const bool is_good = known.reachable && known.in_step;
   const bool was_good = told.reachable && told.in_step;
@@ -74,14 +74,14 @@ void PlaneEvents::LookAtPlane(const DataPlane& plane, const DataPlane::Known& kn
     what.set_change(known.reachable ? v1::DataPlaneEvent::OUT_OF_STEP
                                     : v1::DataPlaneEvent::UNREACHABLE);
     what.set_reason(known.problem);
-    event.set_severity(ours ? v1::Event::ERROR : v1::Event::INFO);
+    event.set_severity(standing.ours ? v1::Event::ERROR : v1::Event::INFO);
   }
   told.reachable = known.reachable;
   told.in_step = known.in_step;
   told.problem = known.problem;
   told.reconciled = known.reconciled;
   if (is_good) told.boot_id = known.boot_id;
-  if (!same || (first && !is_good)) events_.Add(std::move(event));
+  if (!same || (standing.first && !is_good)) events_.Add(std::move(event));
 }
 
 void PlaneEvents::LookAtWorkers(const std::string& plane, const DataPlane::Known& known,

@@ -35,7 +35,7 @@ class PlaneEvents {
     Clock::time_point moved;
     bool hung = false;
   };
-  // The state of a data plane that the last event told.
+  // The state of a data plane at the last look, with which the next look is compared.
   struct Told {
     bool reachable = false, in_step = false;
     std::string problem;
@@ -50,8 +50,12 @@ class PlaneEvents {
   // Tells which workers are lost with their process, and keeps those that may come back.
   void LookForEnd(const std::string& plane, const DataPlane::Known& known, Clock::time_point now,
                   Told& told);
-  void LookAtPlane(const DataPlane& plane, const DataPlane::Known& known, bool ours, Told& told,
-                   bool first);
+  struct Standing {
+    bool ours = false;   // the data plane is part of the loaded fabric
+    bool first = false;  // this is the first look at it
+  };
+  void LookAtPlane(const DataPlane& plane, const DataPlane::Known& known, Standing standing,
+                   Told& told);
   void LookAtWorkers(const std::string& plane, const DataPlane::Known& known, Clock::time_point now,
                      Told& told);
   void LookAtPorts(const std::string& plane, const DataPlane::Known& known, Told& told);

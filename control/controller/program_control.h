@@ -27,8 +27,9 @@ class ProgramControl {
   absl::StatusOr<v1::RouteReport> Route(const v1::RouteRequest& request,
                                         const InBandSession::Patience& patience);
 
-  // Runs the algorithm on the network of the loaded fabric and around what is down now, in the
-  // calling thread, and records where packets were. `interrupt` is asked now and then.
+  // Runs the algorithm on the network of the loaded fabric, in the calling thread, and records
+  // where packets were. `waves` and `store_and_forward` go around what is down now. `interrupt` is
+  // asked now and then. FAILED_PRECONDITION: something is down, and the program is another one.
   // RESOURCE_EXHAUSTED: more than a recording has room for. DEADLINE_EXCEEDED: it took too long.
   absl::StatusOr<v1::RouteRecording> DryRun(const v1::RouteRequest& request,
                                             const Interrupt& interrupt) const;

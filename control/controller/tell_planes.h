@@ -17,9 +17,8 @@ using TellPlane = std::function<absl::Status(AgentClient& client, Deadline deadl
 // Returns the status with the name of its data plane before the message. The fields stay.
 absl::Status ErrorAtPlane(const DataPlane& plane, const absl::Status& status);
 
-// Tells the data planes `change`, one after the other. If one fails, it and those before it are
-// told `undo`, and the error names it. Those of which nobody knows what they hold then are marked
-// out of step.
+// Tells the data planes `change`, one after the other. If one fails, it and those before it get
+// `undo`, and the error names it. Data planes whose state is not known then are marked out of step.
 absl::Status TellAllOrNone(const DataPlanes& planes, const TellPlane& change, const TellPlane& undo,
                            Deadline deadline);
 

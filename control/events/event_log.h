@@ -76,8 +76,8 @@ class EventLog {
   };
   struct Begin {
     EventCursor cursor;
-    uint64_t missed =
-        0;  // events after `since` that are kept no longer; at most so many were wanted
+    // The events after `since` that are no longer kept. The filter may want fewer of them.
+    uint64_t missed = 0;
     uint64_t oldest = 0, newest = 0;
   };
   Begin BeginAt(const Filter& filter) const;

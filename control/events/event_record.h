@@ -10,7 +10,7 @@
 
 namespace bfly::control {
 
-// Lists of an event have at most so many entries, and texts so many bytes.
+// Lists of an event have at most kMostInEvent entries, and texts at most kMostEventText bytes.
 inline constexpr int kMostInEvent = 16;
 inline constexpr size_t kMostEventText = 512;
 

@@ -45,7 +45,7 @@ class Interfaces {
   absl::Status AddAddress(int index, const std::string& address);
   // `to` is a prefix or "default"; without `via` the destinations are on the link.
   absl::Status AddRoute(int index, const std::string& to, const std::string& via);
-  // Of a veth pair both ends go.
+  // Removing one end of a veth pair removes both.
   absl::Status Remove(int index);
 
  private:

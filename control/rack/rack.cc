@@ -54,7 +54,7 @@ double HopCost(const RackDemand& demand, const CoreCosts& costs, double l2_bytes
   return costs.hop + (costs.far_hop - costs.hop) * (1 - l2_bytes / counters);
 }
 
-// Of the core that sends a frame into a trunk, and of the core that takes it out.
+// Nanoseconds of the core that sends a frame into a trunk, and of the core that takes it out.
 double IntoTrunk(const CoreCosts& costs) { return costs.send() + costs.trunk / 2; }
 double OutOfTrunk(const CoreCosts& costs) { return costs.receive() + costs.trunk / 2; }
 

@@ -34,8 +34,8 @@ struct CoreCosts {
   double driver = 0;          // receive and send
   double receive_part = 0.5;  // of driver
   double edge = 0;
-  double hop = 0;        // its counters are in the second-level cache
-  double far_hop = 0;    // they are not
+  double hop = 0;        // a hop whose counters are in the second-level cache
+  double far_hop = 0;    // a hop whose counters are not in that cache
   double timed_hop = 0;  // over a link with a rate or a delay
   double hand_over = 0;  // both cores together
   double trunk = 0;      // both servers together, besides the driver

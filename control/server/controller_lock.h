@@ -16,8 +16,8 @@ namespace bfly::control {
 class ControllerLock {
  public:
   // Creates the directory. ALREADY_EXISTS: another controller, which the error names, holds the
-  // lock and still does after a second; a process that was just killed would let go within it.
-  // One that ends in order removes the file: it needs no successor.
+  // lock for more than a second. A process that was just killed releases it sooner. A controller
+  // that ends in order removes the file.
   static absl::StatusOr<ControllerLock> Take(const std::string& run_directory);
   // Removes the file of a killed controller. Does nothing while a controller runs.
   static void RemoveStale(const std::string& run_directory);

@@ -35,7 +35,7 @@ inline Interrupt InterruptOf(const grpc::ServerContextBase* context, bool answer
     const auto now = Clock::now();
     if (now >= deadline ||
         (answer_in_time && deadline - now < kAfterwards * (now - start) + kMoment)) {
-      return absl::DeadlineExceededError("the time was over before it was done");
+      return absl::DeadlineExceededError("the deadline passed before the call was done");
     }
     if (context->IsCancelled()) return absl::CancelledError("cancelled before it was done");
     return absl::OkStatus();

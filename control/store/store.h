@@ -70,8 +70,9 @@ class Store {
   // Leaves all that is kept in the one file, without a log, so that the file can be copied, moved
   // away and replaced until a call writes again.
   virtual absl::Status Close() = 0;
-  // Where it keeps things, for messages, and where what is set aside goes.
+  // The store's file, for messages.
   virtual std::string path() const = 0;
+  // The file to which an older store is moved.
   std::string aside() const { return path() + ".before"; }
 };
 

@@ -13,7 +13,7 @@
 
 namespace bfly::control {
 
-// Keys that are no character. A character is its own key.
+// Keys that are not characters. A character is its own key.
 enum Key : int {
   kKeyUp = 0x110000,
   kKeyDown,

@@ -12,7 +12,7 @@
 namespace bfly::control {
 namespace {
 
-// The other columns of the table take so much of the canvas, and the rows get the rest.
+// The other columns of the table take kBeforeRows columns of the canvas, and the rows get the rest.
 constexpr uint32_t kBeforeRows = 50;
 constexpr uint32_t kFewestForRows = 30;
 

@@ -72,9 +72,9 @@ struct WorkerSample {
   // nothing in the first sample.
   std::optional<double> busy, empty_polls;
   double frames_per_second = 0, hops_per_second = 0;
-  // Of the time since the sample before, or since the fabric was loaded if nothing moved since.
+  // Cycles a hop since the last sample, or since the load if nothing moved since that sample.
   double cycles_per_hop = 0;
-  // Likewise, by stages. Those that no sampled packet crossed in that time are left out.
+  // The same by stages. Stages that no sampled packet crossed in that time are left out.
   std::vector<v1::StageCost> costs;
   v1::Lateness late;
   // The fullest of the rings that lead to it.

@@ -42,7 +42,7 @@ const std::vector<View>& Views();
 // Null if there is no such view.
 const View* FindView(const std::string& name);
 
-// A list has at most so many rows; its foot says how many are left out.
+// A list has at most this many rows; its foot says how many are left out.
 inline constexpr size_t kMostRows = 1000;
 
 ViewPage DrawOverview(const Sample& sample, const ViewState& state, const Canvas& canvas);

@@ -28,7 +28,8 @@ absl::Status Circulate(const std::string& device, const Frames& frames) {
     char* const bytes = rte_pktmbuf_append(buffers[i], static_cast<uint16_t>(frame.size()));
     std::copy(frame.begin(), frame.end(), bytes);
   }
-  // The worker sends into the ring too, but only after it has received what is put here at once.
+  // One call puts in all frames. The worker also sends into the ring, but only frames that it has
+  // received from it.
   void* const* const objects = reinterpret_cast<void* const*>(buffers.data());
   if (rte_ring_enqueue_bulk(ring, objects, buffers.size(), nullptr) == buffers.size()) {
     return absl::OkStatus();

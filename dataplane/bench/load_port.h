@@ -45,9 +45,9 @@ class LoadPort {
   virtual LoadLook Offer() = 0;
   // Looks at the destination of every frame that the device sent, and gives the place back.
   virtual LoadLook Collect() = 0;
-  // These two do what a device on the other side of the shared memory would do that copies nothing,
-  // or nothing where there is no such memory: the first takes up to `most` of the
-  // frames that are offered here, and the second sends up to `most` frames. They return how many.
+  // These two play a device that copies nothing, on the other side of the shared memory.
+  // TakeAsDevice takes up to `most` of the offered frames, and SendAsDevice sends up to `most`
+  // frames. Both return the number of frames, which is 0 at a port without shared memory.
   virtual uint32_t TakeAsDevice(uint32_t most) = 0;
   virtual uint32_t SendAsDevice(uint32_t most) = 0;
 

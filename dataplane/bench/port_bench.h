@@ -47,8 +47,8 @@ struct PortBenchRow {
   // Of the frames that the device took, the part that did not come back; the highest. Nothing where
   // the load cannot see how many the device took.
   std::optional<double> lost;
-  RunStatistics over_io;      // the quotient of runs that followed each other
-  RunStatistics cpu_over_io;  // the same of frames a second of CPU time
+  RunStatistics over_io;      // pps over that of the testpmd io run of the same turn
+  RunStatistics cpu_over_io;  // per_cpu_second over that of the same run
 };
 
 struct PortBenchResult {

@@ -40,7 +40,8 @@ constexpr double kSecondsPerInterrupt = 0.001;
 // If fewer than this part of the offered frames came back, frames were lost at the full entrance of
 // the device.
 constexpr double kMostReturned = 1 / 1.2;
-// At least so many frames wait at the entrance of net_af_xdp when it is full. Its default is 2,048.
+// At least this many frames wait at the entrance of net_af_xdp when it is full. Its default is
+// 2,048.
 constexpr double kLeastEntrance = 512;
 // If fewer frames were offered, all that did not come back may be on their way.
 constexpr double kLeastOffered = 4096;
@@ -189,7 +190,7 @@ class XdpSender final : public LoadPort {
 
  private:
   const std::shared_ptr<XdpTraffic> traffic_;
-  // At the look before.
+  // The values at the last look.
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
   uint64_t offered_ = 0;
   uint64_t arrived_ = 0;

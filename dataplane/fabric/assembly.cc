@@ -23,6 +23,30 @@ void NoteRing(const Ring& ring, int from_lcore, std::vector<RingOccupancy>& ring
   told->capacity = ring.capacity();
 }
 
+// The lanes of a segment to the segments of the plan that begin behind it, one to each.
+class LaneBuilder {
+ public:
+  explicit LaneBuilder(Row rows)
+      : lane_groups_{.group_of_row = std::vector<uint16_t>(rows), .groups = {}} {}
+
+  // Leads packets at `row` to the segment `begin` of the plan. Returns true if its lane is new: the
+  // caller adds the new lanes to the segment in the order of these calls.
+  bool Lead(Row row, int begin) {
+    const auto [lane, fresh] = lane_to_.emplace(begin, static_cast<uint16_t>(lane_to_.size()));
+    lane_groups_.group_of_row[row] = lane->second;
+    if (fresh) lane_groups_.groups.push_back({lane->second});
+    return fresh;
+  }
+  // Call it last, and once. A segment with one lane needs no groups.
+  void Apply(Segment& segment) {
+    if (lane_to_.size() > 1) segment.SetLaneGroups(std::move(lane_groups_));
+  }
+
+ private:
+  std::map<int, uint16_t> lane_to_;  // by segment of the plan
+  Segment::LaneGroups lane_groups_;
+};
+
 }  // namespace
 
 void Assembly::AddInlet(size_t segment, std::unique_ptr<Inlet> inlet) {
@@ -97,23 +121,18 @@ void Assembly::BuildReceivers() {
   for (const auto& [worker, arrivals] : scattered) {
     const size_t receiver = NewSegment(worker, {});
     receivers_[worker].segment = &segment(receiver);
-    std::map<int, uint16_t> lane_to;  // the lane to each segment of the plan
-    Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
-                                    .groups = {}};
+    LaneBuilder lanes(network_.rows());
     for (const Arrival& arrival : arrivals) {
       segment(receiver).AddInlet(arrival.way.inlet, arrival.way.trunk);
       receivers_[worker].rows.insert(arrival.rows.begin(), arrival.rows.end());
       for (Row row : arrival.rows) {
         const int begin = plan_.segment_from(plan_.segments[0].first_hop, row);
-        const auto [lane, fresh] = lane_to.emplace(begin, static_cast<uint16_t>(lane_to.size()));
-        lane_groups.group_of_row[row] = lane->second;
-        if (!fresh) continue;
-        lane_groups.groups.push_back({lane->second});
+        if (!lanes.Lead(row, begin)) continue;
         ways_in_[begin].push_back(
             {Connect(receiver, nullptr, plan_.segments[begin].worker), false});
       }
     }
-    if (lane_to.size() > 1) segment(receiver).SetLaneGroups(std::move(lane_groups));
+    lanes.Apply(segment(receiver));
   }
 }
 
@@ -139,23 +158,18 @@ bool Assembly::IsLastHop(const SegmentPlan& segment) const {
 void Assembly::LeadOn(size_t from) {
   const SegmentPlan& plan = plan_.segments[from];
   const int stage = network_.stage_of_hop(plan.end() - 1);
-  std::map<int, uint16_t> lane_to;  // the lane to each segment of the plan
-  Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
-                                  .groups = {}};
+  LaneBuilder lanes(network_.rows());
   for (Row row = plan.rows.first; row <= plan.rows.last; ++row) {
     for (int port = 0; port < network_.ports(); ++port) {
       const Row head = network_.next_row(stage, row, port);
       const int begin = plan_.segment_from(plan.end(), head);
-      const auto [lane, fresh] = lane_to.emplace(begin, static_cast<uint16_t>(lane_to.size()));
-      lane_groups.group_of_row[head] = lane->second;
-      if (!fresh) continue;
-      lane_groups.groups.push_back({lane->second});
+      if (!lanes.Lead(head, begin)) continue;
       ways_in_[begin].push_back({Connect(hop_segments_[from], &stages_.of(stage, plan.rows.first),
                                          plan_.segments[begin].worker),
                                  false});
     }
   }
-  if (lane_to.size() > 1) segment(hop_segments_[from]).SetLaneGroups(std::move(lane_groups));
+  lanes.Apply(segment(hop_segments_[from]));
 }
 
 // Several passes run in one data plane, so every hop is here. Only packets of its own rows come out

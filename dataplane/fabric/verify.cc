@@ -31,7 +31,8 @@ class Verifier {
 
   // Finds errors in the names, devices and rows of ports and trunks.
   std::vector<absl::Status> RunPorts(const Network& network) {
-    // Of two that contradict each other the later one is reported as wrong, so trunks come first.
+    // If two entries contradict each other, the later one is reported as wrong. So trunks come
+    // first.
     for (size_t i = 0; i < config_.trunks.size(); ++i) {
       const TrunkConfig& trunk = config_.trunks[i];
       Device(absl::StrCat("trunks[", i, "]"), trunk.name, trunk.device, trunk.queue_pairs);

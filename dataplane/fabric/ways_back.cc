@@ -33,7 +33,7 @@ void WaysBack::Make() {
   for (size_t out = 0; out < ways_out_.size(); ++out) {
     std::vector<Ring*> rings;
     for (size_t gate = 0; gate < gates_.size(); ++gate) {
-      const OnNode on(gatekeepers_[gate]->node());
+      const OnNode on(gate_workers_[gate]->node());
       rings.push_back(made.emplace_back(std::make_unique<Ring>(kTurningBack)).get());
       to_gate[gate].push_back(rings.back());
     }
@@ -131,7 +131,7 @@ void WaysBack::StopWaiting() {
 void WaysBack::Discard() {
   StopWaiting();
   for (size_t gate = 0; gate < gates_.size(); ++gate) {
-    gates_[gate]->DiscardTurningBack(gatekeepers_[gate]->stopped_account().ledger);
+    gates_[gate]->DiscardTurningBack(gate_workers_[gate]->stopped_account().ledger);
   }
 }
 

@@ -30,9 +30,9 @@ class WaysBack {
 
   // AddGate adds the gate of some rows, and AddWayOut a way out of the fabric. Call them before the
   // workers start.
-  void AddGate(SlotGate* gate, Worker* gatekeeper) {
+  void AddGate(SlotGate* gate, Worker* gate_worker) {
     gates_.push_back(gate);
-    gatekeepers_.push_back(gatekeeper);
+    gate_workers_.push_back(gate_worker);
   }
   void AddWayOut(Egress* way_out) { ways_out_.push_back(way_out); }
   bool lead_anywhere() const { return !ways_out_.empty(); }
@@ -63,7 +63,7 @@ class WaysBack {
 
   const Workers& workers_;
   std::vector<SlotGate*> gates_;
-  std::vector<Worker*> gatekeepers_;  // the worker of each gate
+  std::vector<Worker*> gate_workers_;  // the worker of each gate
   std::vector<Egress*> ways_out_;
   mutable std::mutex mutex_;  // guards the members below; no worker takes it
   std::condition_variable_any changed_;

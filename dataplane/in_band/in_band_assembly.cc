@@ -44,13 +44,14 @@ void InBandAssembly::MakeEnds(const Network& network, const FabricPlan& plan,
   const auto rules = [&](int after_stage) {
     return ProgramFrameRules::Of(network, after_stage, trunks.max_frame_bytes, PassCount());
   };
-  orders.split = trunks.homeward != nullptr || trunks.onward != nullptr;
-  if (trunks.homeward != nullptr) {
-    homeward_ = std::make_unique<HomewardEnd>(*trunks.homeward, rules(plan.first_stage - 1), orders,
+  orders.split = trunks.upstream != nullptr || trunks.downstream != nullptr;
+  if (trunks.upstream != nullptr) {
+    upstream_ = std::make_unique<UpstreamEnd>(*trunks.upstream, rules(plan.first_stage - 1), orders,
                                               &TscTicks, kStillSeconds * TscHz());
   }
-  if (trunks.onward != nullptr) {
-    onward_ = std::make_unique<OnwardEnd>(*trunks.onward, rules(plan.last_stage), orders);
+  if (trunks.downstream != nullptr) {
+    downstream_ =
+        std::make_unique<DownstreamEnd>(*trunks.downstream, rules(plan.last_stage), orders);
   }
 }
 
@@ -60,8 +61,8 @@ InBandAssembly::InBandAssembly(const Network& network, const FabricPlan& plan,
                                InputNodes& inputs, OutputNodes& outputs, InBandOrders& orders)
     : workers_(plan.lcores.size()) {
   MakeEnds(network, plan, trunks, orders);
-  MessageRing* forward_in = homeward_ == nullptr ? nullptr : &homeward_->forward();
-  MessageRing* backward_out = homeward_ == nullptr ? nullptr : &homeward_->backward();
+  MessageRing* forward_in = upstream_ == nullptr ? nullptr : &upstream_->forward();
+  MessageRing* backward_out = upstream_ == nullptr ? nullptr : &upstream_->backward();
   const std::vector<StageRun> runs = RunsOf(plan);
   for (size_t i = 0; i < runs.size(); ++i) {
     const StageRun& run = runs[i];
@@ -71,8 +72,8 @@ InBandAssembly::InBandAssembly(const Network& network, const FabricPlan& plan,
     part.forward_in = forward_in;
     part.backward_out = backward_out;
     for (int s = run.first_stage; s <= run.last_stage; ++s) part.stages.push_back(stages[s].get());
-    if (i == 0 && homeward_ == nullptr) part.inputs = &inputs;
-    if (i == 0) worker->SetHomeward(homeward_.get());
+    if (i == 0 && upstream_ == nullptr) part.inputs = &inputs;
+    if (i == 0) worker->SetUpstream(upstream_.get());
     if (i + 1 < runs.size()) {
       for (MessageRing** ring : {&part.forward_out, &part.backward_in}) {
         rings_.push_back(std::make_unique<MessageRing>(kMessageRingSlots));
@@ -80,10 +81,10 @@ InBandAssembly::InBandAssembly(const Network& network, const FabricPlan& plan,
       }
       forward_in = part.forward_out;
       backward_out = part.backward_in;
-    } else if (onward_ != nullptr) {
-      part.forward_out = &onward_->forward();
-      part.backward_in = &onward_->backward();
-      worker->SetOnward(onward_.get());
+    } else if (downstream_ != nullptr) {
+      part.forward_out = &downstream_->forward();
+      part.backward_in = &downstream_->backward();
+      worker->SetDownstream(downstream_.get());
     } else {
       part.outputs = &outputs;
     }

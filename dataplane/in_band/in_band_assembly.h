@@ -16,12 +16,12 @@
 
 namespace bfly::dataplane {
 
-// The trunks of a data plane that runs a part of the stages. `homeward` is null if the data plane
-// runs the first stage, `onward` is null if it runs the last stage.
+// The trunks of a data plane that runs a part of the stages. `upstream` is null if the data plane
+// runs the first stage, `downstream` is null if it runs the last stage.
 struct InBandTrunks {
-  ProgramWire* homeward = nullptr;  // to the data plane before this one
-  ProgramWire* onward = nullptr;    // to the data plane behind this one
-  std::string onward_name;
+  ProgramWire* upstream = nullptr;    // to the data plane before this one
+  ProgramWire* downstream = nullptr;  // to the data plane behind this one
+  std::string downstream_name;
   uint32_t max_frame_bytes = 0;  // the longest frame of hosts
 };
 
@@ -35,15 +35,16 @@ class InBandAssembly {
 
   // The part of a worker of the plan; null for a worker that runs no stage.
   InBandWorker* worker(int index) { return workers_[static_cast<size_t>(index)].get(); }
-  HomewardEnd* homeward() { return homeward_.get(); }  // null on the data plane of the first stage
-  OnwardEnd* onward() { return onward_.get(); }        // null on the data plane of the last stage
+  // Null on the data plane of the first stage, and of the last stage.
+  UpstreamEnd* upstream() { return upstream_.get(); }
+  DownstreamEnd* downstream() { return downstream_.get(); }
 
  private:
   void MakeEnds(const Network& network, const FabricPlan& plan, const InBandTrunks& trunks,
                 InBandOrders& orders);
 
-  std::unique_ptr<HomewardEnd> homeward_;
-  std::unique_ptr<OnwardEnd> onward_;
+  std::unique_ptr<UpstreamEnd> upstream_;
+  std::unique_ptr<DownstreamEnd> downstream_;
   std::vector<std::unique_ptr<MessageRing>> rings_;
   std::vector<std::unique_ptr<InBandWorker>> workers_;
 };

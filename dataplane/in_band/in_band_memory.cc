@@ -11,13 +11,18 @@ namespace {
 
 uint64_t BitsAsWords(uint64_t bits) { return (bits + 63) / 64 * 8; }
 
+struct StageTables {
+  bool collides = false;  // candidate paths may meet at the stage
+  bool limited = false;   // links have a limit
+};
+
 // Circuits on each link, whether it is down, the mark of a pass where candidate paths may meet, a
 // limit where there is one, and both ways over random cross links.
-uint64_t StageBytes(const Network& network, int stage, bool collides, bool limited) {
+uint64_t StageBytes(const Network& network, int stage, StageTables tables) {
   const uint64_t links = uint64_t{network.rows()} * static_cast<uint64_t>(network.ports());
   uint64_t bytes = links * sizeof(uint32_t) + BitsAsWords(links);
-  if (collides) bytes += links;
-  if (limited) bytes += links * sizeof(uint32_t);
+  if (tables.collides) bytes += links;
+  if (tables.limited) bytes += links * sizeof(uint32_t);
   if (!network.wiring(stage).table.empty()) bytes += 2 * network.rows() * sizeof(Row);
   return bytes;
 }
@@ -42,7 +47,7 @@ uint64_t InBandMemoryNeed(const Network& network, int first_stage, int last_stag
   uint64_t bytes = BookBytes(rows);
   for (int s = first_stage; s <= last_stage; ++s) {
     const bool collides = s >= first_collision && s < first_collision + network.dimension();
-    bytes += StageBytes(network, s, collides, capacity.limited());
+    bytes += StageBytes(network, s, {.collides = collides, .limited = capacity.limited()});
   }
   // The halves of both candidate paths at each input and output.
   if (two_fold) bytes += rows * 4 * sizeof(Row);

@@ -17,8 +17,8 @@ uint32_t RoomOf(const MessageRing* ring) {
 void InBandWorker::RunActive(Ledger& ledger) {
   for (InBandPart& part : parts_) Forward(part);
   for (size_t i = parts_.size(); i-- > 0;) Backward(parts_[i]);
-  if (onward_ != nullptr) onward_->Carry(ledger);
-  if (homeward_ != nullptr) homeward_->Carry();
+  if (downstream_ != nullptr) downstream_->Carry(ledger);
+  if (upstream_ != nullptr) upstream_->Carry();
 }
 
 // A message that cannot go on waits in the ring behind. Outputs and inputs take every message, so a

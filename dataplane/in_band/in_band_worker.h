@@ -39,8 +39,8 @@ class InBandWorker {
   void AddPart(InBandPart part) { parts_.push_back(std::move(part)); }
 
   // The trunks whose data this worker sends or receives.
-  void SetOnward(OnwardEnd* end) { onward_ = end; }
-  void SetHomeward(HomewardEnd* end) { homeward_ = end; }
+  void SetDownstream(DownstreamEnd* end) { downstream_ = end; }
+  void SetUpstream(UpstreamEnd* end) { upstream_ = end; }
 
   // Returns whether a program runs; the worker should not sleep while one runs. Frames that trunks
   // drop are counted in `ledger`.
@@ -66,8 +66,8 @@ class InBandWorker {
 
   InBandOrders& orders_;
   std::vector<InBandPart> parts_;
-  OnwardEnd* onward_ = nullptr;
-  HomewardEnd* homeward_ = nullptr;
+  DownstreamEnd* downstream_ = nullptr;
+  UpstreamEnd* upstream_ = nullptr;
   std::unique_ptr<Message[]> burst_ = std::make_unique<Message[]>(kMessageBurst);
 };
 

@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<LoadedInBand>> LoadedInBand::Make(const Network& 
   }
   const bool first = plan.first_stage == 0;
   const bool last = plan.last_stage == network.stages() - 1;
-  if ((!first && trunks.homeward == nullptr) || (!last && trunks.onward == nullptr)) {
+  if ((!first && trunks.upstream == nullptr) || (!last && trunks.downstream == nullptr)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "in_band: this data plane runs stages ", plan.first_stage, "-", plan.last_stage, " of 0-",
         network.stages() - 1, ", and no trunk leads to the others; give it one"));
@@ -68,13 +68,13 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
         network, s, s >= first && s < first + network.dimension(), capacity);
   }
   assembly_.emplace(network, plan, trunks, stages_, inputs_, outputs_, post_.orders());
-  if (plan.first_stage != 0 || trunks.onward == nullptr) return;
-  post_.SetTrunk(trunks.onward_name, plan.last_stage);
+  if (plan.first_stage != 0 || trunks.downstream == nullptr) return;
+  post_.SetTrunk(trunks.downstream_name, plan.last_stage);
   runs_.emplace(post_);
 }
 
 absl::Status LoadedInBand::CheckReady() {
-  if (assembly_->homeward() != nullptr) {
+  if (assembly_->upstream() != nullptr) {
     return absl::FailedPreconditionError(
         "in_band: the inputs are at stage 0, which another data plane runs; ask that one");
   }

@@ -39,7 +39,7 @@ class LoadedInBand final : public InBand {
   InBandWorker* worker(int index) { return assembly_->worker(index); }
   // The object that takes the messages from the previous data plane; null on the data plane of the
   // first stage.
-  ProgramFrames* from_before() { return assembly_->homeward(); }
+  ProgramFrames* from_before() { return assembly_->upstream(); }
 
   absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
                                      const ProgramParameters& program) override;

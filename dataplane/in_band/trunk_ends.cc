@@ -27,7 +27,8 @@ bool EndsWithMarker(std::span<const Message> messages) {
 
 }  // namespace
 
-OnwardEnd::OnwardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders)
+DownstreamEnd::DownstreamEnd(ProgramWire& wire, const ProgramFrameRules& rules,
+                             InBandOrders& orders)
     : wire_(wire),
       rules_(rules),
       orders_(orders),
@@ -36,7 +37,7 @@ OnwardEnd::OnwardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOr
       outlet_(wire, rules, forward_, /*back=*/false),
       back_(/*forward=*/false, MostMessages(rules.rows)) {}
 
-void OnwardEnd::Carry(Ledger& ledger) {
+void DownstreamEnd::Carry(Ledger& ledger) {
   wire_.Receive(*this, ledger);
   for (std::span<Message> next = outlet_.Next(); !next.empty(); next = outlet_.Next()) {
     if (next[0].marker == Marker::kBegin && next[0].tag != outlet_.run()) {
@@ -49,7 +50,7 @@ void OnwardEnd::Carry(Ledger& ledger) {
 }
 
 // Gets the same messages again if the device did not take them.
-void OnwardEnd::Note(std::span<const Message> sent) {
+void DownstreamEnd::Note(std::span<const Message> sent) {
   if (sent[0].marker == Marker::kBegin) highest_slot_ = 0;
   for (const Message& m : sent) {
     if (m.marker == Marker::kNone) highest_slot_ = std::max(highest_slot_, m.slot);
@@ -57,7 +58,7 @@ void OnwardEnd::Note(std::span<const Message> sent) {
 }
 
 // Programs keep what they know of a message at its slot, so a slot that was not sent must not come.
-bool OnwardEnd::WereSent(std::span<const Message> messages) const {
+bool DownstreamEnd::WereSent(std::span<const Message> messages) const {
   if (!outlet_.at_pass_end() || back_.total() > outlet_.total()) return false;
   if (EndsWithMarker(messages) && back_.total() != outlet_.total()) return false;
   return std::all_of(messages.begin(), messages.end(), [this](const Message& m) {
@@ -65,12 +66,12 @@ bool OnwardEnd::WereSent(std::span<const Message> messages) const {
   });
 }
 
-void OnwardEnd::EndRun(int after_stage) {
+void DownstreamEnd::EndRun(int after_stage) {
   back_.End();
   orders_.Lost(outlet_.run(), after_stage);
 }
 
-std::optional<DropReason> OnwardEnd::Take(const uint8_t* bytes, uint32_t length) {
+std::optional<DropReason> DownstreamEnd::Take(const uint8_t* bytes, uint32_t length) {
   ProgramFrame frame;
   DropReason reason;
   if (!ReadProgramFrame(bytes, length, rules_, frame, received_, reason)) return reason;
@@ -96,7 +97,7 @@ std::optional<DropReason> OnwardEnd::Take(const uint8_t* bytes, uint32_t length)
   return std::nullopt;
 }
 
-HomewardEnd::HomewardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders,
+UpstreamEnd::UpstreamEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders,
                          uint64_t (*now)(), uint64_t limit)
     : rules_(rules),
       orders_(orders),
@@ -107,13 +108,13 @@ HomewardEnd::HomewardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBa
       outlet_(wire, rules, backward_, /*back=*/true),
       in_(/*forward=*/true, MostMessages(rules.rows)) {}
 
-void HomewardEnd::EndRun(int after_stage) {
+void UpstreamEnd::EndRun(int after_stage) {
   in_.End();
   outlet_.SendLost(in_.run(), after_stage);
   Rest();
 }
 
-std::optional<DropReason> HomewardEnd::Take(const uint8_t* bytes, uint32_t length) {
+std::optional<DropReason> UpstreamEnd::Take(const uint8_t* bytes, uint32_t length) {
   ProgramFrame frame;
   DropReason reason;
   if (!ReadProgramFrame(bytes, length, rules_, frame, received_, reason)) return reason;
@@ -138,7 +139,7 @@ std::optional<DropReason> HomewardEnd::Take(const uint8_t* bytes, uint32_t lengt
   return std::nullopt;
 }
 
-void HomewardEnd::Carry() {
+void UpstreamEnd::Carry() {
   if (in_.ended()) return Rest();
   if (orders_.lost_run.load(std::memory_order_acquire) == in_.run()) {
     return EndRun(orders_.lost_after.load(std::memory_order_relaxed));

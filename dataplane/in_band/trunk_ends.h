@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trunks of a data plane as programs use them. Messages leave over the onward trunk to the data
-// plane behind, which runs the stages that follow, and come back over it. All frames that come over
-// a trunk are checked: a false frame is dropped, and a frame that shows that messages are missing
-// ends the run. The worker of the trunk's data carries its messages too.
+// The trunks of a data plane as programs use them. Messages leave over the downstream trunk to the
+// data plane behind, which runs the stages that follow, and come back over it. All frames that come
+// over a trunk are checked: a false frame is dropped, and a frame that shows that messages are
+// missing ends the run. The worker that carries a trunk's frames carries its messages too.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 namespace bfly::dataplane {
 
 // The end of a trunk to the data plane behind.
-class OnwardEnd final : public ProgramFrames {
+class DownstreamEnd final : public ProgramFrames {
  public:
-  OnwardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders);
+  DownstreamEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders);
 
   // The rings from the last stage of this data plane, and back to it.
   MessageRing& forward() { return forward_; }
@@ -49,11 +49,11 @@ class OnwardEnd final : public ProgramFrames {
 };
 
 // The end of a trunk from the data plane before.
-class HomewardEnd final : public ProgramFrames {
+class UpstreamEnd final : public ProgramFrames {
  public:
   // `limit`, in units of `now`, is the longest time within a pass in which no message comes or
   // goes.
-  HomewardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders,
+  UpstreamEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders,
               uint64_t (*now)(), uint64_t limit);
 
   // The rings to the first stage of this data plane, and back from it.

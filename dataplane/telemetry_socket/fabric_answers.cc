@@ -13,8 +13,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// Changes of the fabric wait while an answer is made. One that sums up looks at about so many
-// links.
+// Changes of the fabric wait while an answer is made. An answer that sums up looks at about this
+// many links.
 constexpr uint64_t kMostLinksRead = 1 << 20;
 
 uint64_t SumOf(const DropCounts& drops) {

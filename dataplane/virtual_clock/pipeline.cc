@@ -3,24 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <thread>
-
-#include "dataplane/virtual_clock/narrow_vectors.h"
-#include "dataplane/virtual_clock/packet_vectors.h"
 
 namespace bfly::dataplane {
 namespace {
-
-// The packets that a row generates in a window.
-constexpr double kMostPackets = 60;
-// With vectors and several groups of stages: packets are packed, and blocks of rows stay in cache.
-constexpr double kMostPackedPackets = 44;
-constexpr double kPackedPacketsOfAStage = 6.2;  // with two groups of stages
-// Packets one by one: nodes take more room for their lists.
-constexpr double kPlainPacketsOfAStage = 2.7;
-constexpr double kLeastPackets = 8;     // with vectors
-constexpr double kServedPackets = 100;  // links that are not FIFO cost much to open
 
 constexpr uint64_t kWindowsAhead = 2;  // a worker may be this far ahead of the next one
 
@@ -114,55 +100,6 @@ struct Pipeline::Worker {
   }
 };
 
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors,
-                       Ticks length) {
-  WindowPlan plan{length, -1, false,
-                  static_cast<double>(length) / static_cast<double>(unit) * rate};
-#if BFLY_HAS_PACKET_VECTORS
-  const int bits = static_cast<int>(std::bit_width(unit)) - 1;
-  if (vectors == Vectors::kNone || network.straight_is_free() || bits > kMostBucketBits ||
-      (length - 1) >> bits >= StageWindow::kMostBuckets) {
-    return plan;
-  }
-  const bool wide = vectors == Vectors::kWidest && HasPacketVectors();
-  plan.narrow = !wide && HasNarrowVectors() && plan.packets <= kMostNarrowPackets;
-  if (wide || plan.narrow) plan.bucket_bits = bits;
-#endif
-  return plan;
-}
-
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors) {
-  const auto length = [&](double units) {
-    return std::max<Ticks>(1, ToTicksBeforeFar(units * static_cast<double>(unit)));
-  };
-  // The packets of a window wait between groups of stages and take 12 or 16 bytes for each group.
-  // Windows are so short that a link takes about 64 bytes at most and that a block of rows stays in
-  // cache.
-  const auto groups = StageGroup::Split(network, 0, network.stages() - 1).size();
-  const auto packets = [&](double most, double of_a_stage) {
-    if (groups == 1) return kMostPackets;
-    return std::min(most, of_a_stage * network.stages() / static_cast<double>(groups - 1));
-  };
-  // A window consists of whole vectors of buckets. There are no vectors where links are so idle
-  // that most buckets would be empty.
-  double units = std::min<double>(packets(kMostPackedPackets, kPackedPacketsOfAStage) / rate,
-                                  StageWindow::kMostBuckets);
-  if (units > 16) units = std::floor(units / 8) * 8;
-  if (units * rate >= kLeastPackets) {
-    const WindowPlan plan = PlanWindows(network, rate, unit, vectors, length(units));
-    if (plan.bucket_bits >= 0) return plan;
-  }
-  return PlanWindows(network, rate, unit, Vectors::kNone,
-                     length(packets(kMostPackets, kPlainPacketsOfAStage) / rate));
-}
-
-WindowPlan PlanServedWindows(double rate, Ticks unit) {
-  const double units = static_cast<double>(unit);
-  const double length =
-      std::min(kServedPackets / rate * units, static_cast<double>(kLongestSharedWindow));
-  return {std::max<Ticks>(1, static_cast<Ticks>(length)), -1, false, length / units * rate};
-}
-
 Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, int crew,
                    const LinkService& service, const WindowPlan& plan, bool stage_delays)
     : network_(network), plan_(plan) {
@@ -190,129 +127,184 @@ Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages,
 
 Pipeline::~Pipeline() = default;
 
-Pipeline::Account Pipeline::Run(VirtualSource& source, ClassSource* classes, DelaySink& sink,
-                                Ticks period, Ticks start, Ticks end, Ticks give_up) {
-  Account account;
-  uint64_t born_before_start = 0, population_sum = 0, periods_measured = 0;
-  // The last worker says after each window whether all measured packets are through. Only then does
-  // the first worker decide on the next window. The windows up to `end` are run in any case.
-  std::atomic<Ticks> sunk{0};  // last worker: writes, first: acquires; end of its newest window
-  std::atomic<bool> complete{false};  // last worker: writes before `sunk`, first: reads after it
+// One run: the first worker takes windows from the source, the others take them from each other,
+// and the last one sinks them.
+class Pipeline::OneRun {
+ public:
+  // All arguments must outlive the object.
+  OneRun(Pipeline& pipeline, VirtualSource& source, ClassSource* classes, const DelaySink& sink,
+         const Times& times)
+      : pipeline_(pipeline),
+        workers_(pipeline.workers_),
+        source_(source),
+        classes_(classes),
+        times_(times),
+        sinks_(workers_.back()->scratch.size(), sink) {}
 
-  link_packets_.assign(network_.link_count(), 0);
-  std::vector<DelaySink> sinks(workers_.back()->scratch.size(), sink);
-  const auto sum = [&sinks](uint64_t (DelaySink::*count)() const) {
-    uint64_t all = 0;
-    for (const DelaySink& one : sinks) all += (one.*count)();
-    return all;
-  };
-  uint64_t delivered = 0, early = 0;
-  const auto sink_window = [&](const StageWindow& when, bool ends_period, uint64_t born_before,
-                               PacketCount born) {
-    const Ticks window_end = when.end;
-    const uint64_t delivered_before = delivered, early_before = early;
-    delivered = sum(&DelaySink::delivered);
-    early = sum(&DelaySink::early);
-    const uint64_t generated = born_before + born.packets;
-    if (window_end == start) born_before_start = generated;
-    if (window_end > start && window_end <= end) {
-      account.delivered_then += delivered - delivered_before;
-      population_sum += when.inner.size() * (born_before - delivered_before) + born.early -
-                        (early - early_before);
-      periods_measured += when.inner.size();
-      if (ends_period) {
-        population_sum += generated - delivered;
-        ++periods_measured;
-      }
-      if (window_end == end) account.born_measured = generated - born_before_start;
-    }
-    account.end = window_end;
-    account.generated = generated;
-    if (window_end >= end) {
-      complete.store(sum(&DelaySink::measured) == account.born_measured, std::memory_order_relaxed);
-    }
-    sunk.store(window_end, std::memory_order_release);
-    sunk.notify_one();
-  };
+  // Runs all workers. Call it once.
+  Account Do();
+  // For each thread of the crew: what the last worker delivered. Read it after the run.
+  const std::vector<DelaySink>& sinks() const { return sinks_; }
 
+ private:
+  void RunWorker(size_t w);
   // The end of the period that `now` is in.
-  const auto next_period = [&](Ticks now) {
-    const Ticks first = now < start ? 0 : now < end ? start : end;
-    const Ticks last = now < start ? start : now < end ? end : give_up;
-    return std::min(now + period - (now - first) % period, last);
-  };
+  Ticks NextPeriod(Ticks now) const;
+  // The first worker: the end of the window that begins at `now`.
+  Ticks WindowEnd(Ticks now) const;
+  // The first worker, where a period after times_.end ends: waits until the last worker has the
+  // windows up to `now`. Returns true if all measured packets are through.
+  bool IsComplete(Ticks now) const;
+  // The last worker: counts the deliveries of a window. `born_before` and `born` are the packets
+  // that the source generated before the window and in it.
+  void SinkWindow(const StageWindow& when, bool ends_period, uint64_t born_before,
+                  PacketCount born);
+  uint64_t Sum(uint64_t (DelaySink::*count)() const) const {
+    uint64_t all = 0;
+    for (const DelaySink& one : sinks_) all += (one.*count)();
+    return all;
+  }
 
-  const auto run_worker = [&](size_t w) {
-    Worker& worker = *workers_[w];
-    const bool is_last = w + 1 == workers_.size();
-    uint64_t before = 0;
-    std::vector<Ticks> inner;
-    for (Ticks now = 0; now < give_up;) {
-      Handover::Window* taken = nullptr;
-      Ticks window_end = 0;
-      GroupEnds ends;
-      if (w == 0) {
-        if (now >= end && (now - end) % period == 0) {
-          for (Ticks s; (s = sunk.load(std::memory_order_acquire)) != now;) sunk.wait(s);
-          if (complete.load(std::memory_order_relaxed)) break;
-        }
-        window_end = std::min(now + plan_.length, now < start ? start
-                                                  : now < end ? end
-                                                              : next_period(now));
-        ends.source = &source;
-        ends.classes = classes;
-      } else {
-        taken = &workers_[w - 1]->to_next->ToTake();
-        if (taken->last) break;
-        window_end = taken->end;
-        before = taken->before;
-        ends.in = &taken->packets;
-      }
-      Handover::Window* next = nullptr;
-      if (is_last) {
-        ends.sinks = sinks.data();
-      } else {
-        next = &worker.to_next->ToFill();
-        ends.out = &next->packets;
-      }
-      inner.clear();
-      Ticks period_end = next_period(now);
-      for (; period_end < window_end; period_end = next_period(period_end)) {
-        inner.push_back(period_end);
-      }
-      const StageWindow when{now, window_end, plan_.bucket_bits, plan_.narrow, inner};
-      PacketCount generated = worker.RunWindow(ends, when);
-      if (taken != nullptr) generated = taken->generated;
-      if (is_last) {
-        sink_window(when, period_end == window_end, before, generated);
-      } else {
-        next->end = window_end;
-        next->before = before;
-        next->generated = generated;
-        next->last = false;
-        worker.to_next->Filled();
-      }
-      before += generated.packets;
-      if (taken != nullptr) workers_[w - 1]->to_next->Taken();
-      now = window_end;
-      if (now == start || now == end) CountLinks(worker);
+  Pipeline& pipeline_;
+  const std::vector<std::unique_ptr<Worker>>& workers_;
+  VirtualSource& source_;
+  ClassSource* const classes_;
+  const Times times_;
+  std::vector<DelaySink> sinks_;  // the last worker's crew writes them
+
+  // Only the last worker uses these during the run.
+  Account account_;
+  uint64_t delivered_ = 0, early_ = 0;  // up to its newest window
+  uint64_t born_before_start_ = 0, population_sum_ = 0, periods_measured_ = 0;
+
+  // The last worker says after each window whether all measured packets are through. Only then does
+  // the first worker decide on the next window. The windows up to the end are run in any case.
+  std::atomic<Ticks> sunk_{0};  // last worker: writes, first: acquires; end of its newest window
+  std::atomic<bool> complete_{false};  // last worker: writes before `sunk_`, first: reads after it
+};
+
+Pipeline::Account Pipeline::OneRun::Do() {
+  std::vector<std::jthread> threads;
+  for (size_t w = 1; w < workers_.size(); ++w) threads.emplace_back([this, w] { RunWorker(w); });
+  RunWorker(0);
+  threads.clear();  // joins
+  if (periods_measured_ > 0) {
+    account_.mean_population =
+        static_cast<double>(population_sum_) / static_cast<double>(periods_measured_);
+  }
+  return account_;
+}
+
+Ticks Pipeline::OneRun::NextPeriod(Ticks now) const {
+  const auto& [period, start, end, give_up] = times_;
+  const Ticks first = now < start ? 0 : now < end ? start : end;
+  const Ticks last = now < start ? start : now < end ? end : give_up;
+  return std::min(now + period - (now - first) % period, last);
+}
+
+Ticks Pipeline::OneRun::WindowEnd(Ticks now) const {
+  const Ticks latest = now < times_.start ? times_.start
+                       : now < times_.end ? times_.end
+                                          : NextPeriod(now);
+  return std::min(now + pipeline_.plan_.length, latest);
+}
+
+bool Pipeline::OneRun::IsComplete(Ticks now) const {
+  for (Ticks s; (s = sunk_.load(std::memory_order_acquire)) != now;) sunk_.wait(s);
+  return complete_.load(std::memory_order_relaxed);
+}
+
+void Pipeline::OneRun::SinkWindow(const StageWindow& when, bool ends_period, uint64_t born_before,
+                                  PacketCount born) {
+  const uint64_t delivered_before = delivered_, early_before = early_;
+  delivered_ = Sum(&DelaySink::delivered);
+  early_ = Sum(&DelaySink::early);
+  const uint64_t generated = born_before + born.packets;
+  if (when.end == times_.start) born_before_start_ = generated;
+  if (when.end > times_.start && when.end <= times_.end) {
+    account_.delivered_then += delivered_ - delivered_before;
+    population_sum_ +=
+        when.inner.size() * (born_before - delivered_before) + born.early - (early_ - early_before);
+    periods_measured_ += when.inner.size();
+    if (ends_period) {
+      population_sum_ += generated - delivered_;
+      ++periods_measured_;
     }
-    if (!is_last) {
-      worker.to_next->ToFill().last = true;
+    if (when.end == times_.end) account_.born_measured = generated - born_before_start_;
+  }
+  account_.end = when.end;
+  account_.generated = generated;
+  if (when.end >= times_.end) {
+    complete_.store(Sum(&DelaySink::measured) == account_.born_measured, std::memory_order_relaxed);
+  }
+  sunk_.store(when.end, std::memory_order_release);
+  sunk_.notify_one();
+}
+
+void Pipeline::OneRun::RunWorker(size_t w) {
+  Worker& worker = *workers_[w];
+  const bool is_last = w + 1 == workers_.size();
+  uint64_t before = 0;
+  std::vector<Ticks> inner;
+  for (Ticks now = 0; now < times_.give_up;) {
+    Handover::Window* taken = nullptr;
+    Ticks window_end = 0;
+    GroupEnds ends;
+    if (w == 0) {
+      if (now >= times_.end && (now - times_.end) % times_.period == 0 && IsComplete(now)) break;
+      window_end = WindowEnd(now);
+      ends.source = &source_;
+      ends.classes = classes_;
+    } else {
+      taken = &workers_[w - 1]->to_next->ToTake();
+      if (taken->last) break;
+      window_end = taken->end;
+      before = taken->before;
+      ends.in = &taken->packets;
+    }
+    Handover::Window* next = nullptr;
+    if (is_last) {
+      ends.sinks = sinks_.data();
+    } else {
+      next = &worker.to_next->ToFill();
+      ends.out = &next->packets;
+    }
+    inner.clear();
+    Ticks period_end = NextPeriod(now);
+    for (; period_end < window_end; period_end = NextPeriod(period_end)) {
+      inner.push_back(period_end);
+    }
+    const WindowPlan& plan = pipeline_.plan_;
+    const StageWindow when{now, window_end, plan.bucket_bits, plan.narrow, inner};
+    PacketCount generated = worker.RunWindow(ends, when);
+    if (taken != nullptr) generated = taken->generated;
+    if (is_last) {
+      SinkWindow(when, period_end == window_end, before, generated);
+    } else {
+      next->end = window_end;
+      next->before = before;
+      next->generated = generated;
+      next->last = false;
       worker.to_next->Filled();
     }
-  };
-
-  std::vector<std::jthread> threads;
-  for (size_t w = 1; w < workers_.size(); ++w) threads.emplace_back(run_worker, w);
-  run_worker(0);
-  threads.clear();  // joins
-  sink_bytes_ = sinks.size() * sink.bytes();
-  for (const DelaySink& one : sinks) sink.Merge(one);
-  if (periods_measured > 0) {
-    account.mean_population =
-        static_cast<double>(population_sum) / static_cast<double>(periods_measured);
+    before += generated.packets;
+    if (taken != nullptr) workers_[w - 1]->to_next->Taken();
+    now = window_end;
+    if (now == times_.start || now == times_.end) pipeline_.CountLinks(worker);
   }
+  if (!is_last) {
+    worker.to_next->ToFill().last = true;
+    worker.to_next->Filled();
+  }
+}
+
+Pipeline::Account Pipeline::Run(VirtualSource& source, ClassSource* classes, DelaySink& sink,
+                                const Times& times) {
+  link_packets_.assign(network_.link_count(), 0);
+  OneRun run(*this, source, classes, sink, times);
+  const Account account = run.Do();
+  sink_bytes_ = run.sinks().size() * sink.bytes();
+  for (const DelaySink& one : run.sinks()) sink.Merge(one);
   return account;
 }
 

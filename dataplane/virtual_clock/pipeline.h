@@ -11,27 +11,10 @@
 #include "dataplane/virtual_clock/delay_sink.h"
 #include "dataplane/virtual_clock/source.h"
 #include "dataplane/virtual_clock/stage_group.h"
-#include "dataplane/virtual_clock/vectors.h"
+#include "dataplane/virtual_clock/window_plan.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
-
-// How stages cut time.
-struct WindowPlan {
-  Ticks length = 0;      // the length of a window
-  int bucket_bits = -1;  // as in StageWindow
-  bool narrow = false;   // as in StageWindow
-  double packets = 0;    // the mean number of packets that a row generates in a window
-};
-
-// Chooses the length of windows. `vectors` allows packets to be taken eight at a time.
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors);
-// As above, for windows of a given length.
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors,
-                       Ticks length);
-
-// As above, for links that are not FIFO.
-WindowPlan PlanServedWindows(double rate, Ticks unit);
 
 class Pipeline {
  public:
@@ -51,13 +34,19 @@ class Pipeline {
         0;  // the mean number of packets inside, over the ends of the periods in [start, end)
   };
 
-  // Runs the network and counts at the ends of periods of `period` ticks. A new period begins at 0,
-  // at `start` and at `end`. Sources go on after `end`, since later packets delay earlier ones. The
-  // run ends with the period in which the last packet born before `end` is delivered, at `give_up`
-  // at the latest. classes: the source of the packets' classes, or null. At the end `sink` has all
-  // deliveries; until then each thread of the crew adds its deliveries to a copy of it.
-  Account Run(VirtualSource& source, ClassSource* classes, DelaySink& sink, Ticks period,
-              Ticks start, Ticks end, Ticks give_up);
+  // The times of a run: the length of a period, the time that is measured, and when the run ends at
+  // the latest.
+  struct Times {
+    Ticks period = 1;
+    Ticks start = 0, end = 0;
+    Ticks give_up = 0;
+  };
+  // Runs the network and counts at the ends of periods. A new period begins at 0, at `start` and at
+  // `end`. Sources go on after `end`, since later packets delay earlier ones. The run ends with the
+  // period in which the last packet born before `end` is delivered, at `give_up` at the latest.
+  // classes: the source of the packets' classes, or null. At the end `sink` has all deliveries;
+  // until then each thread of the crew adds its deliveries to a copy of it.
+  Account Run(VirtualSource& source, ClassSource* classes, DelaySink& sink, const Times& times);
 
   uint64_t queued() const;
   uint64_t handled() const;
@@ -72,6 +61,7 @@ class Pipeline {
 
  private:
   class Handover;
+  class OneRun;
   struct Worker;
 
   // Sets `link_packets_` of the worker's links to the number of packets that they carried since the

@@ -75,10 +75,8 @@ absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config
   if (NeedsServers(network, config) && config.first_stages.size() > 1) {
     return absl::InvalidArgumentError(
         "first_stages: this run has no placement of stages, its workers share the rows (no "
-        "placement: "
-        "occupancy, percentiles of FIFO stages, one packet a slot, more than 8 classes, several "
-        "ports "
-        "a direction, shared switch outputs, faults)");
+        "placement: occupancy, percentiles of FIFO stages, one packet a slot, more than 8 "
+        "classes, several ports a direction, shared switch outputs, faults)");
   }
   return absl::OkStatus();
 }
@@ -113,8 +111,7 @@ absl::Status CheckVirtual(const Network& network, const VirtualConfig& config) {
   if (network.wrapped()) {
     return absl::InvalidArgumentError(
         "network: a wrapped butterfly is not levelled; the virtual clock runs networks whose links "
-        "all "
-        "lead one level on");
+        "all lead one level on");
   }
   if (!(config.arrivals.rate > 0) || config.arrivals.rate > 1e3) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -227,8 +224,9 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   ClassSource class_source(config.arrivals.seed, config.class_shares, network.rows());
 
   // A network that cannot keep up runs as long again as it has run, and then counts as saturated.
-  const Pipeline::Account account = pipeline.Run(source, classes > 1 ? &class_source : nullptr,
-                                                 sink, window, start, end, 2 * end);
+  const Pipeline::Account account =
+      pipeline.Run(source, classes > 1 ? &class_source : nullptr, sink,
+                   {.period = window, .start = start, .end = end, .give_up = 2 * end});
 
   VirtualResult result;
   result.seconds = seconds();

@@ -50,7 +50,7 @@ TEST_F(KeptPathsTest, LeadOverLinksThatOtherCircuitsHaveFilled) {
   ASSERT_TRUE(Execute(intent_->state, {SetUpOrder{0, 5, {}}, ""}).ok());
   EXPECT_EQ(RouteSchedule(*intent_->schedule, intent_->state).status().code(),
             absl::StatusCode::kResourceExhausted);
-  const auto chosen = paths_.Of(*intent_, {});
+  const auto chosen = paths_.PathsFor(*intent_, {});
   ASSERT_TRUE(chosen.ok()) << chosen.status();
   EXPECT_EQ(chosen->routed.slots.size(), 15u);
   EXPECT_EQ(Congestion(chosen->routed), 2u) << "the circuit and one of the slot";
@@ -58,7 +58,7 @@ TEST_F(KeptPathsTest, LeadOverLinksThatOtherCircuitsHaveFilled) {
 
 TEST_F(KeptPathsTest, LeadOverLinksThatAreDownAndSaySo) {
   intent_->state.SetFault(LinkId{2, 3, 1}, /*down=*/true);
-  const auto chosen = paths_.Of(*intent_, {});
+  const auto chosen = paths_.PathsFor(*intent_, {});
   ASSERT_TRUE(chosen.ok()) << chosen.status();
   const Network& network = intent_->state.network();
   uint32_t crossing = 0;  // slots with a path over the link
@@ -82,7 +82,7 @@ TEST_F(KeptPathsTest, AreNoneWhereTheTopologyHasNoRoomForASlotAlone) {
     slot->add_inputs(input);
     slot->add_outputs(output);
   }
-  EXPECT_EQ(paths_.Of(*intent_, {}).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(paths_.PathsFor(*intent_, {}).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(KeptPathsTest, AreChosenOnce) {
@@ -91,12 +91,12 @@ TEST_F(KeptPathsTest, AreChosenOnce) {
     ++asked;
     return absl::OkStatus();
   };
-  ASSERT_TRUE(paths_.Of(*intent_, count).ok());
+  ASSERT_TRUE(paths_.PathsFor(*intent_, count).ok());
   EXPECT_EQ(asked, 15) << "once a slot";
-  ASSERT_TRUE(paths_.Of(*intent_, count).ok());
+  ASSERT_TRUE(paths_.PathsFor(*intent_, count).ok());
   EXPECT_EQ(asked, 15);
   paths_.Forget();
-  ASSERT_TRUE(paths_.Of(*intent_, count).ok());
+  ASSERT_TRUE(paths_.PathsFor(*intent_, count).ok());
   EXPECT_EQ(asked, 30);
 }
 
@@ -118,11 +118,11 @@ TEST_F(KeptPathsTest, AreChosenAheadWhileOthersHaveTheChangeLock) {
   EXPECT_TRUE(change.owns_lock());
   int asked = 0;
   EXPECT_TRUE(paths_
-                  .Of(loaded.now(),
-                      [&asked] {
-                        ++asked;
-                        return absl::OkStatus();
-                      })
+                  .PathsFor(loaded.now(),
+                            [&asked] {
+                              ++asked;
+                              return absl::OkStatus();
+                            })
                   .ok());
   EXPECT_EQ(asked, 0);
   change.unlock();
@@ -137,7 +137,7 @@ TEST_F(KeptPathsTest, AreNotChosenAheadForAControllerThatStops) {
   std::unique_lock change(loaded.change_lock());
   EXPECT_TRUE(paths_.ChooseAhead(loaded, change, stops).ok());
   EXPECT_TRUE(absl::IsCancelled(
-      paths_.Of(loaded.now(), [] { return absl::CancelledError("asked"); }).status()));
+      paths_.PathsFor(loaded.now(), [] { return absl::CancelledError("asked"); }).status()));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST_F(NodesTest, ALinkTakenDownByItselfStaysDownWhenItsNodeIsUp) {
   EXPECT_THAT(Down(), ElementsAre("l4 r6"));
 }
 
-TEST_F(NodesTest, ANodeThatTheNetworkHasNotIsRefusedAndNamed) {
+TEST_F(NodesTest, ANodeThatTheNetworkDoesNotHaveIsRefusedAndNamed) {
   StartSplit();
   const absl::Status status = Node(9, 16, false);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -179,7 +179,7 @@ TEST_F(NodesTest, AControllerThatComesBackTellsNodesFromLinks) {
 
 TEST_F(NodesTest, ADataPlaneThatNobodyToldIsToldWhatAnotherOneHolds) {
   StartSplit();
-  // As an earlier controller would have left it that ended between the two.
+  // An earlier controller that ended between the two calls would have left this state.
   controller_.reset();
   ASSERT_TRUE(agent_->host().SetFault(NodeId{4, 6}, /*down=*/true).ok());
   controller_ = std::make_unique<TestController>(directory_.path(), 20);

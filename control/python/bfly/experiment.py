@@ -63,7 +63,7 @@ def measure(file: str | os.PathLike[str], out: str | os.PathLike[str], *, clock:
             settings: Mapping[str, object] | None = None) -> Experiment:
     """Runs an experiment file and writes its results to the folder `out`, which must not exist or holds it unfinished.
 
-    `settings` lays values over the file's, such as {"d": [4, 6], "seeds": "1..10"}. A claim that fails is no error: see
+    `settings` lays values over the file's, such as {"d": [4, 6], "seeds": "1..10"}. A claim that fails is not an error: see
     `passed` and `claims()`.
     """
     words = ["measure", str(file), "--out", str(out)]

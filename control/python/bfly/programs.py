@@ -22,6 +22,9 @@ class Programs:
         return report
 
     def dry_run(self, program: str, **more: Any) -> pb.RouteRecording:
-        """The controller takes the steps around what is down now, sends nothing, and tells where every packet was."""
+        """The controller takes the steps, sends nothing, and tells where every packet was.
+
+        waves and store_and_forward go around what is down now; the others are refused while something is down.
+        """
         recording: pb.RouteRecording = self._session.call(self._stub.DryRun, made(pb.RouteRequest, program=program, **more))
         return recording

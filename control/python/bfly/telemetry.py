@@ -31,15 +31,15 @@ class Telemetry:
 
     def subscribe(self, every: float = 1.0, only: pb.CounterFilter | None = None, *, on_change: bool = False,
                   pictures: int | None = None) -> Stream[pb.Counters]:
-        """A picture at once, then one every so many seconds (0.01 to 60), or with what changed when something did.
+        """A picture at once, then one every `every` seconds (0.01 to 60), or with what changed when something did.
 
-        It ends after so many `pictures`; None: never. Nothing is kept for a client that reads too slowly: pictures in
+        It ends after `pictures` pictures; None: never. Nothing is kept for a client that reads too slowly: pictures in
         between are left out, `skipped` counts them, and a client that has not read for 5 s is cancelled.
         """
         if pictures is not None and pictures < 1:
             raise ArgumentError("pictures", f"{pictures} is below 1")
         if not 0 <= every < math.inf:
-            raise ArgumentError("every", f"{every} is no time to wait")
+            raise ArgumentError("every", f"{every} is not a valid interval")
         mode = pb.SubscribeRequest.ON_CHANGE if on_change else pb.SubscribeRequest.SAMPLE
         request = made(pb.SubscribeRequest, mode=mode, interval_ms=round(every * 1000), filter=only)
         return Stream(self._session.address, self._stub.Subscribe(request), lambda picture: iter([picture]), pictures)

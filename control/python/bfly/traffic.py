@@ -9,7 +9,7 @@ from .session import Session
 from .v1 import traffic_pb2 as pb
 from .v1 import traffic_pb2_grpc
 
-# The destinations that are no pattern.
+# The destinations that are not patterns.
 _DESTINATIONS = {"circuit": pb.TrafficSource.CIRCUIT, "uniform": pb.TrafficSource.UNIFORM}
 
 
