@@ -115,7 +115,7 @@ class Faults(CommandLineTest):
 
     def test_a_dry_run_on_a_file_refuses_what_a_fabric_of_the_file_refuses(self):
         for part, protocol, why in (("faults: {links: [{stages: \"0\", rows: \"0\"}]}", "greedy", "paths[0]"),
-                                     ("circuits: {capacity: 1}", "collision", "its capacity is 1")):
+                                     ("circuits: {capacity: 1}", "collision", "has room for 1")):
             with self.subTest(part=part):
                 file = self.write("planned.yaml", butterfly(16) + part + "\n" if protocol == "greedy" else BB16 + part + "\n")
                 words = ("circuit", "permutation", "--protocol", protocol, "--permutation", "bitrev")
