@@ -35,7 +35,7 @@ ASKS_WHETHER_UNITS_RUN = "--quiet is-active bfly-controller.service bfly-datapla
 
 def run(*words, env=None, cwd=None):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          timeout=4 * PATIENCE, check=False, env=env, cwd=cwd)
+                          timeout=8 * PATIENCE, check=False, env=env, cwd=cwd)
     if done.returncode:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
