@@ -15,7 +15,7 @@
 
 namespace bfly::control {
 
-// What the controller knows at one moment, of the loaded fabric.
+// Holds what the controller knows of the loaded fabric's schedule at one moment.
 struct ScheduleView {
   std::shared_ptr<const DataPlane> ingress;  // the data plane of stage 0
   std::shared_ptr<const Network> network;
@@ -33,8 +33,9 @@ ScheduleView ViewOf(const Intent& intent);
 // not taken over yet.
 absl::StatusOr<v1::GetScheduleResponse> AnswerOf(ScheduleView view, const AgentCaller& caller,
                                                  Deadline deadline);
-// The same answer, of a data plane that was asked while the schedule changed. UNAVAILABLE in place
-// of `kept`: what the data plane did not run may begin or have ended.
+// Corrects the answer of a data plane that was asked while the schedule changed. It puts
+// UNAVAILABLE in the place of `kept`, because what the data plane did not run may begin or have
+// ended.
 absl::StatusOr<v1::GetScheduleResponse> AmidChange(absl::StatusOr<v1::GetScheduleResponse> answer);
 
 }  // namespace bfly::control

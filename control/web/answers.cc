@@ -7,7 +7,6 @@
 
 #include "control/json/message_json.h"
 #include "dataplane/steps/route.h"
-#include "topologies/network.h"
 #include "topologies/permutation.h"
 
 namespace bfly::control {
@@ -104,8 +103,6 @@ ordered_json TopologyAnswer(const FabricWatch::Known& known) {
   if (!known.trouble.empty())
     problems.push_back("the figures are not of now, because reading them fails: " + known.trouble);
   for (const std::string& problem : known.counters.problems()) problems.push_back(problem);
-  // Links that keep the row are not links of the cube (Network::is_free).
-  const bool is_cube = network.kind() == KindName(NetworkKind::kHypercube);
   ordered_json answer{
       {"fabric", known.fabric},
       {"name", network.name()},
@@ -114,7 +111,7 @@ ordered_json TopologyAnswer(const FabricWatch::Known& known) {
       {"levels", network.levels()},
       {"stages", network.stages()},
       {"link_count", network.link_count()},
-      {"free_links", is_cube ? network.link_count() / 2 : 0},
+      {"free_links", StraightIsFree(network) ? network.link_count() / 2 : 0},
       {"ports", 2 * std::max(1u, network.multiplicity())},
       {"seed", network.seed()},
       {"every_link", network.link_count() <= Wiring::kMostLinks},

@@ -126,12 +126,16 @@ double FigureOf(const SampledLink& link, LinkFigure figure) {
 
 }  // namespace
 
+bool StraightIsFree(const v1::DescribeResponse& description) {
+  return description.kind() == KindName(NetworkKind::kHypercube);
+}
+
 absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description) {
   Wiring wiring{.rows = description.rows(),
                 .stages = description.stages(),
                 .ports = 2 * std::max(1u, description.multiplicity()),
                 .levels = std::max(1u, description.levels()),
-                .straight_is_free = description.kind() == KindName(NetworkKind::kHypercube),
+                .straight_is_free = StraightIsFree(description),
                 .next_rows = {}};
   if (wiring.links() > Wiring::kMostLinks) return wiring;
   wiring.next_rows.resize(wiring.links());

@@ -34,6 +34,10 @@ struct Wiring {
   uint64_t links() const { return uint64_t{rows} * stages * ports; }
 };
 
+// Whether the network is a hypercube, whose links that keep the row are free
+// (Network::straight_is_free).
+bool StraightIsFree(const v1::DescribeResponse& description);
+
 // The wiring that a description tells. INTERNAL: a link of it is outside the network.
 absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description);
 

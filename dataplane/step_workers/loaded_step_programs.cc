@@ -24,7 +24,7 @@ absl::Status CancelledByCaller() {
   return absl::CancelledError("step_programs: the caller has cancelled the run");
 }
 
-// What to do after a run that a change of links has ended.
+// Says what to do after a change of links has ended a run.
 std::string Again(absl::string_view program) {
   for (const RouteProgram& known : AllRoutePrograms()) {
     if (known.name != program) continue;

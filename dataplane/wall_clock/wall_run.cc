@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSampleInterval{5};
 // Counters are read again while reading them took more than this part of the measured time.
 constexpr double kMostSkew = 0.001;
-constexpr int kMostReadings = 100;
+constexpr int kMostReadings = 20;
 // `interrupted` is called at every so many samples.
 constexpr int kLooksPerQuestion = 20;
 

@@ -155,15 +155,7 @@ TEST_F(UnlookedScheduleTest, OneThatIsKeptAndCannotBeginIsShownWithTheReason) {
   ScheduleControl looks(
       intent(),
       ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::milliseconds(1)});
-  v1::GetScheduleResponse now;
-  EXPECT_TRUE(Eventually([&] {
-    const auto got = looks.Get(InAMinute());
-    if (got.ok()) now = *got;
-    return !now.kept_problem().empty();
-  }));
-  EXPECT_FALSE(now.has_status());
-  EXPECT_EQ(now.kept().slot(), "7ms");
-  EXPECT_THAT(now.kept_problem(), testing::HasSubstr("no memory for queues"));
+  ExpectKeptAndRefused(looks);
   held_.Answer(grpc::StatusCode::OK);
   EXPECT_TRUE(Eventually([&] { return held_.Slot() == "7ms"; }));
 }

@@ -47,22 +47,31 @@ absl::Status TakeLinkDown(TestController& controller, uint32_t stage, Row row, u
   return Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, request).status();
 }
 
-TEST(TakenOverScheduleTest, OneThatRunsIsShownWhileAnotherDataPlaneIsAway) {
-  TemporaryFolder directory;
-  FakeBoard board;
-  FakeSchedules held;
-  const TestAgent dp0(directory.path(), "dp0", FakeBackend(board, "dp0"), &held);
-  auto dp1 = std::make_unique<TestAgent>(directory.path(), "dp1", FakeBackend(board, "dp1"));
-  TestController controller(directory.path());
-  ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
-  LoadedIntent& intent = controller.controller().intent();
-  held.Hold(HeldRotorWithSlots("7ms", intent));
+// A fabric over two data planes. Stage 0 is at dp0.
+class SplitScheduleTest : public testing::Test {
+ protected:
+  SplitScheduleTest() { EXPECT_TRUE(Load(controller_, SmallTopology(/*split=*/true)).ok()); }
+  std::unique_ptr<TestAgent> SecondPlane() {
+    return std::make_unique<TestAgent>(directory_.path(), "dp1", FakeBackend(board_, "dp1"));
+  }
+  LoadedIntent& intent() { return controller_.controller().intent(); }
+
+  TemporaryFolder directory_;
+  FakeBoard board_;
+  FakeSchedules held_;
+  const TestAgent dp0_{directory_.path(), "dp0", FakeBackend(board_, "dp0"), &held_};
+  std::unique_ptr<TestAgent> dp1_ = SecondPlane();
+  TestController controller_{directory_.path()};
+};
+
+TEST_F(SplitScheduleTest, OneThatRunsIsShownWhileAnotherDataPlaneIsAway) {
+  held_.Hold(HeldRotorWithSlots("7ms", intent()));
   // No frame of row 3 gets on, and each slot has a circuit from there.
-  for (const uint32_t port : {0u, 1u}) ASSERT_TRUE(TakeLinkDown(controller, 0, 3, port).ok());
-  dp1.reset();
-  ASSERT_TRUE(Eventually([&] { return !intent.all_usable(); }));
-  std::unique_lock change(intent.change_lock());  // no look comes before it is given back
-  ScheduleControl looks(intent, {.caller = {}, .watch_interval = milliseconds(1)});
+  for (const uint32_t port : {0u, 1u}) ASSERT_TRUE(TakeLinkDown(controller_, 0, 3, port).ok());
+  dp1_.reset();
+  ASSERT_TRUE(Eventually([&] { return !intent().all_usable(); }));
+  std::unique_lock change(intent().change_lock());  // no look comes before it is given back
+  ScheduleControl looks(intent(), {.caller = {}, .watch_interval = milliseconds(1)});
   const absl::Status unknown = looks.Get(InAMinute()).status();
   change.unlock();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kUnavailable);
@@ -148,29 +157,21 @@ TEST_F(UnlookedScheduleTest, OneThatIsChangedIsNotShownAsOneThatHasNotBegun) {
   EXPECT_FALSE(none->has_status() || none->has_kept());
 }
 
-TEST(TakenOverScheduleTest, OneThatIsKeptWaitsForAllDataPlanesAndSaysSo) {
-  TemporaryFolder directory;
-  FakeBoard board;
-  FakeSchedules held;
-  const TestAgent dp0(directory.path(), "dp0", FakeBackend(board, "dp0"), &held);
-  auto dp1 = std::make_unique<TestAgent>(directory.path(), "dp1", FakeBackend(board, "dp1"));
-  TestController controller(directory.path());
-  ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
-  dp1.reset();
-  LoadedIntent& intent = controller.controller().intent();
-  ASSERT_TRUE(Eventually([&] { return !intent.all_usable(); }));
+TEST_F(SplitScheduleTest, OneThatIsKeptWaitsForAllDataPlanesAndSaysSo) {
+  dp1_.reset();
+  ASSERT_TRUE(Eventually([&] { return !intent().all_usable(); }));
   {
-    const std::lock_guard change(intent.change_lock());
-    intent.Change([](Intent& now) { now.schedule = RotorOf("7ms"); });
+    const std::lock_guard change(intent().change_lock());
+    intent().Change([](Intent& now) { now.schedule = RotorOf("7ms"); });
   }
-  ScheduleControl looks(intent, {.caller = {}, .watch_interval = milliseconds(1)});
+  ScheduleControl looks(intent(), {.caller = {}, .watch_interval = milliseconds(1)});
   EXPECT_TRUE(Eventually([&] {
     const auto got = looks.Get(InAMinute());
     return got.ok() && got->kept_problem().find("dp1") != std::string::npos;
   }));
-  EXPECT_EQ(held.asked(), 0);
-  dp1 = std::make_unique<TestAgent>(directory.path(), "dp1", FakeBackend(board, "dp1"));
-  EXPECT_TRUE(Eventually([&] { return held.Slot() == "7ms"; }));
+  EXPECT_EQ(held_.asked(), 0);
+  dp1_ = SecondPlane();
+  EXPECT_TRUE(Eventually([&] { return held_.Slot() == "7ms"; }));
 }
 
 // A try every 2 s: more only if this machine stands still meanwhile.
@@ -179,15 +180,7 @@ TEST_F(UnlookedScheduleTest, OneThatIsLostAndRefusedIsShownWithTheReasonAndTried
   ASSERT_TRUE(StartAt(looks, "7ms", /*replace=*/false).ok());
   held_.Answer(grpc::StatusCode::RESOURCE_EXHAUSTED);
   held_.Lose();
-  v1::GetScheduleResponse now;
-  EXPECT_TRUE(Eventually([&] {
-    const auto got = looks.Get(InAMinute());
-    if (got.ok()) now = *got;
-    return !now.kept_problem().empty();
-  }));
-  EXPECT_FALSE(now.has_status());
-  EXPECT_EQ(now.kept().slot(), "7ms");
-  EXPECT_THAT(now.kept_problem(), HasSubstr("no memory for queues"));
+  ExpectKeptAndRefused(looks);
   std::this_thread::sleep_for(milliseconds(500));
   EXPECT_LE(held_.asked(), 3);
   held_.Answer(grpc::StatusCode::OK);

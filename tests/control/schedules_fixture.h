@@ -3,6 +3,7 @@
 // says.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,7 +20,7 @@
 
 namespace bfly::control {
 
-// What a data plane holds, without slots and clocks.
+// Holds a schedule as a data plane does, without slots and clocks.
 class FakeSchedules final : public v1::AgentSchedules::Service {
  public:
   grpc::Status Set(grpc::ServerContext*, const v1::AgentScheduleRequest* request,
@@ -51,14 +52,14 @@ class FakeSchedules final : public v1::AgentSchedules::Service {
     if (held_.has_value()) *response->mutable_running() = *held_;
     return grpc::Status::OK;
   }
-  // What Set answers from now on, to a schedule with slots of this length; empty: to every one.
+  // Set answers this from now on to a schedule with slots of this length; empty: to every one.
   void Answer(grpc::StatusCode code, const std::string& slot = "") {
     const std::lock_guard lock(mutex_);
     refusal_ = code;
     refused_slot_ = slot;
     takes_all_the_same_ = false;
   }
-  // What Stop answers from now on.
+  // Stop answers this from now on.
   void AnswerEnd(grpc::StatusCode code) {
     const std::lock_guard lock(mutex_);
     end_refusal_ = code;
@@ -154,6 +155,18 @@ class UnlookedScheduleTest : public testing::Test {
     return schedules.Start(request, InAMinute(), {}).status();
   }
   LoadedIntent& intent() { return controller_.controller().intent(); }
+  // Expects that `looks` shows the schedule with slots of 7 ms as one that the data plane refuses.
+  static void ExpectKeptAndRefused(ScheduleControl& looks) {
+    v1::GetScheduleResponse now;
+    EXPECT_TRUE(Eventually([&] {
+      const auto got = looks.Get(InAMinute());
+      if (got.ok()) now = *got;
+      return !now.kept_problem().empty();
+    }));
+    EXPECT_FALSE(now.has_status());
+    EXPECT_EQ(now.kept().slot(), "7ms");
+    EXPECT_THAT(now.kept_problem(), testing::HasSubstr("no memory for queues"));
+  }
   // Another fabric over the same data plane takes the place of the one that the thread may have
   // looked at, with what was kept of it.
   void Resume(std::optional<v1::Schedule> kept) {

@@ -60,9 +60,11 @@ class WebLiveTest(WebFixture):
             browser.fresh()
             self.assertNotIn("down", browser.text("selection"), look)
 
-    @staticmethod
-    def hold_the_answer_to_the_first_order(browser):
-        """window.orders has the paths of the orders that were sent, and window.letGo() brings the answer to the first."""
+    def browser_whose_first_order_waits(self):
+        """Link 2.5.1 is selected. window.orders has the paths of the orders that were sent; window.letGo() brings the answer to the first."""
+        self.up()
+        browser = self.browser()
+        self.use_token(browser)
         browser.js("""
             window.orders = [];
             const held = new Promise((go) => { window.letGo = go; });
@@ -75,14 +77,12 @@ class WebLiveTest(WebFixture):
               if (is_first) await held;
               return answer;
             };""")
-
-    def test_orders_are_sent_one_after_another_and_name_their_link(self):
-        self.up()
-        browser = self.browser()
-        self.use_token(browser)
-        self.hold_the_answer_to_the_first_order(browser)
         self.select(browser, 2, 5, 1)
         browser.js("arguments[0].focus()", browser.find("fabric"))
+        return browser
+
+    def test_orders_are_sent_one_after_another_and_name_their_link(self):
+        browser = self.browser_whose_first_order_waits()
         browser.keys("f", "r")
         browser.js("""for (const key of ['f', 'r'])
             document.getElementById('fabric').dispatchEvent(new KeyboardEvent('keydown', { key, repeat: true }))""")
@@ -94,12 +94,7 @@ class WebLiveTest(WebFixture):
         self.assertEqual(self.faults(), (0, 0))
 
     def test_an_order_that_waits_is_not_sent_to_another_fabric(self):
-        self.up()
-        browser = self.browser()
-        self.use_token(browser)
-        self.hold_the_answer_to_the_first_order(browser)
-        self.select(browser, 2, 5, 1)
-        browser.js("arguments[0].focus()", browser.find("fabric"))
+        browser = self.browser_whose_first_order_waits()
         browser.keys("f", "f")
         wait_until(lambda: self.faults() == (1, 0), "the first order is carried out")
         self.bfly("up", self.write("larger.yaml", LARGER), "--replace")

@@ -31,7 +31,7 @@ inline std::unique_ptr<Experiment> Read(const std::string& text,
   return *std::move(experiment);
 }
 
-// What measuring it found.
+// Measures it, and returns the report.
 inline Report ReportOf(const std::string& text, const std::vector<std::string>& settings = {}) {
   const std::unique_ptr<Experiment> experiment = Read(text, settings);
   const TemporaryFolder folder;
