@@ -114,7 +114,7 @@ ordered_json TopologyAnswer(const FabricWatch::Known& known) {
       {"free_links", StraightIsFree(network) ? network.link_count() / 2 : 0},
       {"ports", 2 * std::max(1u, network.multiplicity())},
       {"seed", network.seed()},
-      {"every_link", network.link_count() <= Wiring::kMostLinks},
+      {"every_link", known.every_link},
       {"problems", std::move(problems)},
   };
   if (network.has_faults()) answer["faults"] = ToJson(network.faults());

@@ -145,12 +145,12 @@ absl::Status FabricWatch::ReadDescription() {
 }
 
 absl::Status FabricWatch::ReadWiring() {
-  const bool links = description_.link_count() <= Wiring::kMostLinks;
+  const bool links = description_.link_count() <= options_.most_links;
   absl::StatusOr<v1::DescribeResponse> description = calls_.Describe(links);
   if (!description.ok()) return description.status();
   if (!IsSameFabric(*description, description_))
     return absl::UnavailableError("another fabric was loaded meanwhile");
-  absl::StatusOr<Wiring> wiring = WiringOf(*description);
+  absl::StatusOr<Wiring> wiring = WiringOf(*description, options_.most_links);
   if (!wiring.ok()) return wiring.status();
   wiring_ = std::make_shared<const Wiring>(*std::move(wiring));
   return absl::OkStatus();
@@ -203,6 +203,7 @@ absl::Status FabricWatch::Read(bool links, const Figures& by) {
   auto known = std::make_shared<Known>();
   known->fabric = fabrics_;
   known->description = description_;
+  known->every_link = description_.link_count() <= options_.most_links;
   for (const v1::PortCounters& port : counters->ports()) known->ports.push_back(rates.Of(port));
   counts_ = CountsOf(*counters, sample != nullptr && sample->every_link());
   counters->clear_links();

@@ -61,8 +61,10 @@ class FabricWatch {
     std::chrono::milliseconds attention{10'000};
     // How long a request waits for a first sample.
     std::chrono::milliseconds patience{5'000};
+    // Of a network with more links, only the fullest are read.
+    uint64_t most_links = Wiring::kMostLinks;
   };
-  // The links that are read by each figure, of a network with more than Wiring::kMostLinks.
+  // The links that are read by each figure, where not every link is read.
   static constexpr uint32_t kFullest = 4096;
 
   FabricWatch(FabricCalls& calls, const Options& options);
@@ -77,12 +79,13 @@ class FabricWatch {
     v1::Counters counters;        // without links
     std::vector<PortRate> ports;  // in the order of counters.ports
     std::deque<FabricMoment> moments;
-    std::string trouble;  // why the readings since then failed; empty: there was none
+    bool every_link = false;  // the network has at most Options::most_links
+    std::string trouble;      // why the readings since then failed; empty: there was none
   };
   absl::StatusOr<std::shared_ptr<const Known>> known();
 
   // A sample that is younger than a few intervals, or the last one while readings fail. Of a
-  // network with more than Wiring::kMostLinks, it has the kFullest links by each figure that was
+  // network with more than Options::most_links, it has the kFullest links by each figure that was
   // asked for within Options::attention, `by` among them; by circuits, then packets, if none was.
   // Rates are not known before links are chosen: for them, the links with the most packets or bytes
   // count.

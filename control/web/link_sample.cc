@@ -130,14 +130,14 @@ bool StraightIsFree(const v1::DescribeResponse& description) {
   return description.kind() == KindName(NetworkKind::kHypercube);
 }
 
-absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description) {
+absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description, uint64_t most_links) {
   Wiring wiring{.rows = description.rows(),
                 .stages = description.stages(),
                 .ports = 2 * std::max(1u, description.multiplicity()),
                 .levels = std::max(1u, description.levels()),
                 .straight_is_free = StraightIsFree(description),
                 .next_rows = {}};
-  if (wiring.links() > Wiring::kMostLinks) return wiring;
+  if (wiring.links() > most_links) return wiring;
   wiring.next_rows.resize(wiring.links());
   for (const v1::LinkEnds& link : description.links()) {
     if (!IsInside(wiring, link.stage(), link.row(), link.port()) ||

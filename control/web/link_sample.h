@@ -24,7 +24,7 @@ struct Wiring {
   // A hypercube: a hop that keeps the row crosses no link of the cube (Network::straight_is_free).
   bool straight_is_free = false;
   // The row that the link (stage, row, port) leads to, at index (stage * rows + row) * ports +
-  // port. Empty if the network has more than kMostLinks links.
+  // port. Empty if not every link is read.
   std::vector<uint32_t> next_rows;
 
   static constexpr uint64_t kMostLinks = 262'144;
@@ -38,8 +38,10 @@ struct Wiring {
 // (Network::straight_is_free).
 bool StraightIsFree(const v1::DescribeResponse& description);
 
-// The wiring that a description tells. INTERNAL: a link of it is outside the network.
-absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description);
+// The wiring that a description tells, without next rows if the network has more than `most_links`.
+// INTERNAL: a link of it is outside the network.
+absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description,
+                                uint64_t most_links = Wiring::kMostLinks);
 
 // One link at one moment.
 struct SampledLink {
@@ -68,7 +70,7 @@ struct FabricSample {
   uint64_t fabric = 0;  // FabricWatch::Known::fabric
   std::shared_ptr<const Wiring> wiring;
   // Every link, by Wiring::index; or only the fullest ones that carry something, where the network
-  // has more than Wiring::kMostLinks.
+  // has too many (FabricWatch::Options::most_links).
   std::vector<SampledLink> links;
   // How many links of each stage are down, among all links of the network. Not known where a node
   // of such a large network is down.
