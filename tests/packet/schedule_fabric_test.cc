@@ -303,6 +303,7 @@ TEST_P(ScheduleFabric, WorkersLookForFramesThatTurnBackUntilTheLastOneHas) {
     if (links.link_down) {
       ASSERT_TRUE(fabric->SetLinkUp({.stage = 5, .row = 3}, false).ok());
     }
+    const bool fills = links.rate != 0 && links.queue_limit != 0;  // queues, now and then
     EXPECT_FALSE(fabric->schedules()->turns_back());
     for (const bool replaced : {false, true}) {
       ++schedule.id;
@@ -310,7 +311,8 @@ TEST_P(ScheduleFabric, WorkersLookForFramesThatTurnBackUntilTheLastOneHas) {
       ASSERT_TRUE(fabric->schedules()->Start(schedule).ok());
       EXPECT_TRUE(fabric->schedules()->turns_back());
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-      while (MustReport(*fabric).by_intermediate_row < 300) {
+      while (MustReport(*fabric).by_intermediate_row < 300 ||
+             (fills && DroppedBy(fabric->summary(), DropReason::kQueueFull) == 0)) {
         ASSERT_LT(std::chrono::steady_clock::now(), end);
       }
       schedule.late = LatePolicy::kWait;
@@ -329,9 +331,6 @@ TEST_P(ScheduleFabric, WorkersLookForFramesThatTurnBackUntilTheLastOneHas) {
     ExpectConserved(s);
     EXPECT_EQ(DroppedBy(s, DropReason::kLinkDown) > 0, links.link_down);
     EXPECT_EQ(DroppedBy(s, DropReason::kLoss) > 0, links.loss > 0);
-    if (links.rate != 0 && links.queue_limit != 0) {
-      EXPECT_GT(DroppedBy(s, DropReason::kQueueFull), 0u);
-    }
     ASSERT_TRUE(fabric->Unload().ok());
     EXPECT_EQ(DroppedBy(fabric->summary(), DropReason::kUnloaded), 0u);
   }
