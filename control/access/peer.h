@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,10 +24,37 @@ struct Peer {
 // The peer of a connected Unix socket, as the kernel recorded it when the peer connected.
 absl::StatusOr<Peer> PeerOf(int fd);
 
+// The file of a socket at which this process listens. Other files may come to its path, because the
+// owner of a directory above may rename what is there; who may use the socket is asked of its own
+// file.
+class SocketFile {
+ public:
+  // To be called right after bind(). PERMISSION_DENIED: at `path` is no socket of this process's
+  // user.
+  static absl::StatusOr<SocketFile> Open(const std::string& path);
+  SocketFile(SocketFile&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+  SocketFile& operator=(SocketFile&&) = delete;
+  ~SocketFile();
+
+  // Where the file was when it was opened.
+  const std::string& path() const { return path_; }
+  // Sets its mode, whatever stands at the path now. False, with errno: it cannot be set.
+  bool SetMode(mode_t mode) const;
+  // Its owner, group and mode now.
+  struct stat info() const;
+
+ private:
+  SocketFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::string path_;
+  int fd_;  // open with O_PATH; -1: moved away
+};
+
 // True if the peer is root, the owner of the socket's file, or in the file's group.
 bool MayUse(const Peer& peer, const struct stat& socket_file);
 
-// PERMISSION_DENIED unless MayUse, for a connection that was accepted at the socket `path`.
-absl::Status CheckPeer(int fd, const std::string& path);
+// PERMISSION_DENIED unless MayUse, for a connection that was accepted at the socket of this file.
+absl::Status CheckPeer(int fd, const SocketFile& file);
 
 }  // namespace bfly::control

@@ -163,6 +163,8 @@ class LeastRole final : public grpc::AuthMetadataProcessor {
 
 }  // namespace
 
+absl::Status CheckDaemonFiles(const TlsFlags& flags) { return CheckFiles(flags, Side::kServer); }
+
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> TlsServer(const TlsFlags& flags,
                                                                    const Gate& gate, Role least) {
   if (flags.certificate.empty() || flags.key.empty())
@@ -176,7 +178,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> TlsServer(const TlsFlag
     return absl::InvalidArgumentError(
         "tls-listen: a certificate has a role, and without --tls-ca no client is asked for its "
         "certificate; give the authority that signed the clients' certificates");
-  if (absl::Status status = CheckFiles(flags, Side::kServer); !status.ok()) return status;
+  if (absl::Status status = CheckDaemonFiles(flags); !status.ok()) return status;
   TlsServerCredentialsOptions options(WatchedFiles(flags));
   options.watch_identity_key_cert_pairs();
   if (!flags.ca.empty()) options.watch_root_certs();

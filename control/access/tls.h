@@ -21,6 +21,11 @@ inline constexpr char kTlsKeyHelp[] =
 inline constexpr char kTlsCaHelp[] =
     "Certificates (PEM) of the authority that signed the other side's certificate";
 
+// Checks the files of a daemon, also of one that shows its certificate to data planes alone. Fails
+// as TlsServer does if a file does not fit or others can read the key, who are all users but root
+// and the daemon's own.
+absl::Status CheckDaemonFiles(const TlsFlags& flags);
+
 // Credentials of a server. Clients must show a certificate that the CA signed, unless the gate's
 // rules admit anyone. A client whose role is below `least` is refused before its call is looked at.
 // The gate must outlive the server. INVALID_ARGUMENT: certificate or key is missing, or the server

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "control/access/peer.h"
 #include "control/server/address.h"
 
 namespace bfly::control {
@@ -40,13 +39,16 @@ absl::StatusOr<std::unique_ptr<UpdateSocket>> UpdateSocket::Start(absl::string_v
   if (path.empty()) return nullptr;
   absl::StatusOr<PacketSocket> listening = PacketSocket::Listen(path);
   if (!listening.ok()) return listening.status();
+  absl::StatusOr<SocketFile> file = SocketFile::Open(path);
+  if (!file.ok()) return file.status();
   const int stop = eventfd(0, EFD_CLOEXEC);
   if (stop < 0) return absl::ResourceExhaustedError("no file descriptor is left");
-  return std::unique_ptr<UpdateSocket>(new UpdateSocket(path, *std::move(listening), stop, host));
+  return std::unique_ptr<UpdateSocket>(
+      new UpdateSocket(*std::move(file), *std::move(listening), stop, host));
 }
 
-UpdateSocket::UpdateSocket(std::string path, PacketSocket listening, int stop, FabricHost& host)
-    : path_(std::move(path)),
+UpdateSocket::UpdateSocket(SocketFile file, PacketSocket listening, int stop, FabricHost& host)
+    : file_(std::move(file)),
       listening_(std::move(listening)),
       stop_(stop),
       host_(host),
@@ -58,7 +60,7 @@ UpdateSocket::~UpdateSocket() {
   eventfd_write(stop_, 1);
   thread_.join();
   close(stop_);
-  unlink(path_.c_str());
+  unlink(file_.path().c_str());
 }
 
 void UpdateSocket::Run() {
@@ -82,7 +84,7 @@ void UpdateSocket::Run() {
     if (waiting[1].revents == 0) continue;
     absl::StatusOr<PacketSocket> client = listening_.Accept();
     pauses = !client.ok();
-    if (client.ok() && CheckPeer(client->fd(), path_).ok()) {
+    if (client.ok() && CheckPeer(client->fd(), file_).ok()) {
       clients.push_back(*std::move(client));
     }
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
+#include "control/access/peer.h"
 #include "control/agent/fabric_host.h"
 #include "control/server/packet_socket.h"
 
@@ -28,12 +29,12 @@ class UpdateSocket {
   ~UpdateSocket();
 
  private:
-  UpdateSocket(std::string path, PacketSocket listening, int stop, FabricHost& host);
+  UpdateSocket(SocketFile file, PacketSocket listening, int stop, FabricHost& host);
   void Run();
   // Returns false when the client has ended or must be dropped.
   bool Serve(const PacketSocket& client);
 
-  const std::string path_;
+  const SocketFile file_;
   const PacketSocket listening_;
   const int stop_;  // an eventfd
   FabricHost& host_;

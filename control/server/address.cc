@@ -27,6 +27,9 @@ namespace bfly::control {
 namespace {
 
 constexpr absl::string_view kUnix = "unix:";
+// gRPC takes the address of a socket for a URI, in which these characters do not stand for
+// themselves.
+constexpr char kNotInUris[] = "#?%";
 // A killed process keeps its sockets until its last thread is gone.
 constexpr std::chrono::seconds kDyingProcess{1};
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
@@ -137,6 +140,12 @@ absl::StatusOr<std::string> ListenAddress(absl::string_view given) {
                                                    " characters, \"", path, "\" has ", path.size(),
                                                    "; choose a shorter run directory"));
   }
+  if (const size_t at = path.find_first_of(kNotInUris); at != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("listen: \"", path, "\" has a '", path.substr(at, 1),
+                     "', and gRPC does not find sockets in such a path; "
+                     "choose another"));
+  }
   return std::string(given);
 }
 
@@ -162,6 +171,12 @@ bool IsLoopback(absl::string_view tcp_address) {
 }
 
 absl::Status CheckRunDirectory(const std::string& directory) {
+  if (const size_t at = directory.find_first_of(kNotInUris); at != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("run-dir: ", directory, " has a '", directory.substr(at, 1),
+                     "', with which gRPC does not find the sockets in it; use a directory without "
+                     "'#', '?' and '%'"));
+  }
   return CheckNobodyElseWrites(directory, "run-dir", "have our files written elsewhere");
 }
 

@@ -39,6 +39,7 @@ bool IsLoopback(absl::string_view tcp_address);
 
 // OK if this process may keep its files in the directory, or it does not exist yet.
 // PERMISSION_DENIED: other users could put links there and make this process write through them.
+// InvalidArgument: gRPC could not find the sockets in it, because of a '#', '?' or '%'.
 absl::Status CheckRunDirectory(const std::string& directory);
 // It says the same of a state directory. Other users could change the fabric that a resume loads.
 absl::Status CheckStateDirectory(const std::string& directory);

@@ -94,6 +94,8 @@ absl::StatusOr<Doors> DoorsOf(const DoorFlags& flags, const std::string& socket,
     auto credentials = TlsServer(flags.tls, *doors.gate, least);
     if (!credentials.ok()) return credentials.status();
     doors.tls = *std::move(credentials);
+  } else if (absl::Status status = CheckDaemonFiles(flags.tls); !status.ok()) {
+    return status;
   }
   return doors;
 }

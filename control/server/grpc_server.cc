@@ -74,9 +74,9 @@ void EndSilentConnections(const GrpcServer::Options& options, grpc::ServerBuilde
 }
 
 // Returns the descriptor for gRPC, or closes `fd`.
-absl::StatusOr<int> Admit(Gate* gate, int fd, const std::string& path) {
-  if (gate != nullptr) return gate->Admit(fd, path);
-  if (absl::Status status = CheckPeer(fd, path); !status.ok()) {
+absl::StatusOr<int> Admit(Gate* gate, int fd, const SocketFile& file) {
+  if (gate != nullptr) return gate->Admit(fd, file);
+  if (absl::Status status = CheckPeer(fd, file); !status.ok()) {
     close(fd);
     return status;
   }
@@ -145,11 +145,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
                         ? UnixListener::Door::kEverybody
                         : UnixListener::Door::kGroup;
   for (const std::string& address : options.sockets) {
-    const std::string path = SocketPath(address);
-    auto listener = UnixListener::Start(path, door, [server, path, gate = options.gate](int fd) {
-      const absl::StatusOr<int> admitted = Admit(gate, fd, path);
+    const auto take = [server, gate = options.gate](int fd, const SocketFile& file) {
+      const absl::StatusOr<int> admitted = Admit(gate, fd, file);
       if (admitted.ok()) grpc::AddInsecureChannelFromFd(server, *admitted);
-    });
+    };
+    auto listener = UnixListener::Start(SocketPath(address), door, take);
     if (!listener.ok()) return listener.status();
     started->listeners_.push_back(*std::move(listener));
   }

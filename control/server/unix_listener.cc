@@ -29,47 +29,52 @@ absl::Status Failed(const std::string& path) {
       absl::StrCat("cannot listen at unix:", path, ": ", std::strerror(errno)));
 }
 
-bool Listen(int fd, const std::string& path, mode_t mode) {
+absl::StatusOr<SocketFile> Listen(int fd, const std::string& path, mode_t mode) {
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof(address.sun_path)) {
     errno = ENAMETOOLONG;
-    return false;
+    return Failed(path);
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) return false;
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return Failed(path);
   // fchmod before bind limits the mode of the file; the process's umask may narrow it.
-  return fchmod(fd, mode) == 0 &&
-         bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-         chmod(path.c_str(), mode) == 0 && listen(fd, kBacklog) == 0;
+  if (fchmod(fd, mode) != 0 ||
+      bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return Failed(path);
+  }
+  absl::StatusOr<SocketFile> file = SocketFile::Open(path);
+  if (!file.ok()) return file;
+  if (!file->SetMode(mode) || listen(fd, kBacklog) != 0) return Failed(path);
+  return file;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Start(std::string path, Door door,
-                                                                  std::function<void(int)> take) {
+absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Start(const std::string& path,
+                                                                  Door door, Take take) {
   const mode_t mode = door == Door::kGroup ? kGroupMode : kEverybodyMode;
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return Failed(path);
   const int stop = eventfd(0, EFD_CLOEXEC);
-  if (stop < 0 || !Listen(fd, path, mode)) {
-    const absl::Status failed = Failed(path);
+  absl::StatusOr<SocketFile> file = stop < 0 ? Failed(path) : Listen(fd, path, mode);
+  if (!file.ok()) {
     close(fd);
     if (stop >= 0) close(stop);
-    return failed;
+    return file.status();
   }
   return std::unique_ptr<UnixListener>(
-      new UnixListener(std::move(path), fd, stop, std::move(take)));
+      new UnixListener(*std::move(file), fd, stop, std::move(take)));
 }
 
-UnixListener::UnixListener(std::string path, int listening, int stop, std::function<void(int)> take)
-    : path_(std::move(path)), listening_(listening), stop_(stop), take_(std::move(take)) {
+UnixListener::UnixListener(SocketFile file, int listening, int stop, Take take)
+    : file_(std::move(file)), listening_(listening), stop_(stop), take_(std::move(take)) {
   thread_ = std::thread([this] { Run(); });
 }
 
 UnixListener::~UnixListener() {
   eventfd_write(stop_, 1);
   thread_.join();
-  unlink(path_.c_str());
+  unlink(file_.path().c_str());
   close(listening_);
   close(stop_);
 }
@@ -87,7 +92,7 @@ void UnixListener::Run() {
       }
       continue;
     }
-    take_(fd);
+    take_(fd, file_);
   }
 }
 

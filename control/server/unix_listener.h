@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "control/access/peer.h"
 
 namespace bfly::control {
 
@@ -17,22 +18,24 @@ class UnixListener {
   // Who may connect, as far as the mode of the socket's file says it: the owner and the group
   // (0660), or every user (0666), whom `take` then checks.
   enum class Door { kGroup, kEverybody };
-  // The listener's thread calls `take` with the connected, non-blocking descriptor, which `take`
-  // then owns, and closes if the caller may not come in. The socket replaces a file of its name.
-  // UNAVAILABLE: it cannot be made.
-  static absl::StatusOr<std::unique_ptr<UnixListener>> Start(std::string path, Door door,
-                                                             std::function<void(int fd)> take);
+  // Gets the connected, non-blocking descriptor, which it then owns, and closes if the caller may
+  // not come in, and the file of the socket.
+  using Take = std::function<void(int fd, const SocketFile& file)>;
+  // The listener's thread calls `take`. The socket replaces a file of its name. UNAVAILABLE: it
+  // cannot be made. PERMISSION_DENIED: another file took its place at once.
+  static absl::StatusOr<std::unique_ptr<UnixListener>> Start(const std::string& path, Door door,
+                                                             Take take);
   // Stops accepting connections and removes the socket's file.
   ~UnixListener();
 
  private:
-  UnixListener(std::string path, int listening, int stop, std::function<void(int)> take);
+  UnixListener(SocketFile file, int listening, int stop, Take take);
   void Run();
 
-  const std::string path_;
+  const SocketFile file_;
   const int listening_;
   const int stop_;  // an eventfd
-  const std::function<void(int fd)> take_;
+  const Take take_;
   std::thread thread_;
 };
 

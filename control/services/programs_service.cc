@@ -7,6 +7,13 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
+namespace {
+
+// programs.proto has a service and no message of its own, so nothing else would have its
+// description linked, which reflection and the audit log read.
+[[gnu::used]] const void* const kDescription = &descriptor_table_bfly_2fv1_2fprograms_2eproto;
+
+}  // namespace
 
 grpc::Status ProgramsService::Route(const grpc::ServerContextBase* context,
                                     const v1::RouteRequest* request, v1::RouteReport* response) {

@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Roles by rules, connections by their descriptor, and the files of TLS.
-#include <fcntl.h>
+// Roles by rules, and the files of TLS.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "control/access/access_rules.h"
 #include "control/access/gate.h"
 #include "control/access/tls.h"
-#include "control/access/viewer_connections.h"
 #include "control/server/door_flags.h"
 #include "tests/temporary_folder.h"
 
@@ -37,7 +26,7 @@ using testing::HasSubstr;
 constexpr uid_t kOwner = 500;
 constexpr gid_t kGroup = 600;
 
-struct stat SocketFile(mode_t mode = 0660) {
+struct stat FileOfSocket(mode_t mode = 0660) {
   struct stat file {};
   file.st_uid = kOwner;
   file.st_gid = kGroup;
@@ -51,11 +40,11 @@ Peer User(uid_t uid, std::vector<gid_t> groups = {}) {
 
 TEST(AccessRules, WithoutRulesRootTheOwnerAndTheGroupHaveEveryRoleAndOthersNone) {
   const AccessRules rules;
-  EXPECT_EQ(rules.OfPeer(User(0), SocketFile()), Role::kPrimary);
-  EXPECT_EQ(rules.OfPeer(User(kOwner), SocketFile()), Role::kPrimary);
-  EXPECT_EQ(rules.OfPeer(User(7, {kGroup}), SocketFile()), Role::kPrimary);
-  EXPECT_EQ(rules.OfPeer(User(7, {601}), SocketFile()), Role::kNone);
-  EXPECT_EQ(rules.OfPeer(User(7, {kGroup}), SocketFile(0600)), Role::kNone);
+  EXPECT_EQ(rules.OfPeer(User(0), FileOfSocket()), Role::kPrimary);
+  EXPECT_EQ(rules.OfPeer(User(kOwner), FileOfSocket()), Role::kPrimary);
+  EXPECT_EQ(rules.OfPeer(User(7, {kGroup}), FileOfSocket()), Role::kPrimary);
+  EXPECT_EQ(rules.OfPeer(User(7, {601}), FileOfSocket()), Role::kNone);
+  EXPECT_EQ(rules.OfPeer(User(7, {kGroup}), FileOfSocket(0600)), Role::kNone);
   EXPECT_EQ(rules.OfCertificate("alice"), Role::kNone);
   EXPECT_FALSE(rules.admits_other_users());
   EXPECT_FALSE(rules.admits_anyone());
@@ -66,11 +55,11 @@ TEST(AccessRules, TheHighestRoleOfSeveralRulesCounts) {
                                         .operators = {"group:901", "certificate:bob"},
                                         .primaries = {"user:8", "certificate:alice"}});
   ASSERT_TRUE(rules.ok()) << rules.status();
-  EXPECT_EQ(rules->OfPeer(User(7), SocketFile()), Role::kViewer);
-  EXPECT_EQ(rules->OfPeer(User(7, {901}), SocketFile()), Role::kOperator);
-  EXPECT_EQ(rules->OfPeer(User(9, {900}), SocketFile()), Role::kViewer);
-  EXPECT_EQ(rules->OfPeer(User(8, {900}), SocketFile()), Role::kPrimary);
-  EXPECT_EQ(rules->OfPeer(User(9), SocketFile()), Role::kNone);
+  EXPECT_EQ(rules->OfPeer(User(7), FileOfSocket()), Role::kViewer);
+  EXPECT_EQ(rules->OfPeer(User(7, {901}), FileOfSocket()), Role::kOperator);
+  EXPECT_EQ(rules->OfPeer(User(9, {900}), FileOfSocket()), Role::kViewer);
+  EXPECT_EQ(rules->OfPeer(User(8, {900}), FileOfSocket()), Role::kPrimary);
+  EXPECT_EQ(rules->OfPeer(User(9), FileOfSocket()), Role::kNone);
   EXPECT_EQ(rules->OfCertificate("alice"), Role::kPrimary);
   EXPECT_EQ(rules->OfCertificate("bob"), Role::kOperator);
   EXPECT_EQ(rules->OfCertificate("Bob"), Role::kNone);
@@ -82,7 +71,7 @@ TEST(AccessRules, TheHighestRoleOfSeveralRulesCounts) {
 TEST(AccessRules, AnyoneMayViewAndNoMore) {
   const auto rules = AccessRules::From({.viewers = {"anyone"}, .operators = {}, .primaries = {}});
   ASSERT_TRUE(rules.ok());
-  EXPECT_EQ(rules->OfPeer(User(9), SocketFile()), Role::kViewer);
+  EXPECT_EQ(rules->OfPeer(User(9), FileOfSocket()), Role::kViewer);
   EXPECT_EQ(rules->OfCertificate(""), Role::kViewer);
   EXPECT_TRUE(rules->admits_anyone());
   EXPECT_FALSE(AccessRules::From({.viewers = {}, .operators = {"anyone"}, .primaries = {}}).ok());
@@ -106,130 +95,6 @@ TEST(AccessRules, NamesWhatIsNoCaller) {
   EXPECT_TRUE(
       AccessRules::From({.viewers = {"user:root", "group:0"}, .operators = {}, .primaries = {}})
           .ok());
-}
-
-class GateTest : public testing::Test {
- protected:
-  // Connects to a socket at `path_` and returns the end that was accepted.
-  int Accept() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
-    if (listening_ < 0) {
-      listening_ = socket(AF_UNIX, SOCK_STREAM, 0);
-      EXPECT_EQ(bind(listening_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-      EXPECT_EQ(listen(listening_, 8), 0);
-    }
-    const int client = socket(AF_UNIX, SOCK_STREAM, 0);
-    EXPECT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    clients_.push_back(client);
-    return accept(listening_, nullptr, nullptr);
-  }
-  ~GateTest() override {
-    for (const int fd : clients_) close(fd);
-    if (listening_ >= 0) close(listening_);
-  }
-
-  const TemporaryFolder folder_;
-  const std::string path_ = folder_.path() + "/a.sock";
-  int listening_ = -1;
-  std::vector<int> clients_;
-};
-
-TEST_F(GateTest, ANumberOfAConnectionDoesNotComeBackSoon) {
-  Gate gate{AccessRules()};
-  std::set<int> numbers;
-  for (int connection = 0; connection < 300; ++connection) {
-    const auto number = gate.Admit(Accept(), path_);
-    ASSERT_TRUE(number.ok()) << number.status();
-    EXPECT_TRUE(numbers.insert(*number).second) << *number << " came back at " << connection;
-    close(*number);
-    close(clients_.back());
-    clients_.pop_back();
-  }
-}
-
-TEST_F(GateTest, ConnectionsAreTakenWhereNoHighNumberIsFree) {
-  rlimit before{};
-  getrlimit(RLIMIT_NOFILE, &before);
-  rlimit low = before;
-  low.rlim_cur = 64;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
-  Gate gate{AccessRules()};
-  const auto number = gate.Admit(Accept(), path_);
-  setrlimit(RLIMIT_NOFILE, &before);
-  ASSERT_TRUE(number.ok()) << number.status();
-  close(*number);
-}
-
-TEST(ViewerConnections, EachViewerHolds64AndAllTogether256) {
-  ViewerConnections held;
-  std::vector<int> open;
-  const auto connect = [&](const std::string& who) {
-    if (const absl::Status room = held.CheckRoom(who); !room.ok()) {
-      EXPECT_EQ(room.code(), absl::StatusCode::kResourceExhausted);
-      return false;
-    }
-    open.push_back(socket(AF_UNIX, SOCK_STREAM, 0));
-    held.Add(open.back(), who);
-    return true;
-  };
-  const auto count = [&](const std::string& who) {
-    int connections = 0;
-    while (connections < 1'000 && connect(who)) ++connections;
-    return connections;
-  };
-  EXPECT_EQ(count("user 1"), 64);
-  EXPECT_EQ(count("user 2"), 64);
-  // A file that gets the number of a connection that was closed is not that connection.
-  const int closed = open[0];
-  close(closed);
-  const int other = ::open("/dev/null", O_RDONLY);
-  EXPECT_EQ(other, closed);
-  EXPECT_EQ(count("user 1"), 1);
-  EXPECT_EQ(count("user 3"), 64);
-  EXPECT_EQ(count("user 4"), 64);
-  EXPECT_EQ(count("user 5"), 0);
-  for (const int fd : open) close(fd);
-  EXPECT_EQ(count("user 5"), 64);
-  for (size_t i = open.size() - 64; i < open.size(); ++i) close(open[i]);
-}
-
-TEST(CallRate, GivesASecondsCallsAtOnceAndThenAsManyAsBecomeFree) {
-  CallRate rate(10);
-  const CallRate::Time start{};
-  const auto taken = [&](const std::string& who, std::chrono::milliseconds at) {
-    int count = 0;
-    while (count < 1000 && rate.Take(who, start + at)) ++count;
-    return count;
-  };
-  using std::chrono::milliseconds;
-  EXPECT_EQ(taken("eve", milliseconds(0)), 10);
-  EXPECT_EQ(taken("eve", milliseconds(50)), 0);
-  EXPECT_EQ(taken("bob", milliseconds(50)), 10);  // each has his own
-  EXPECT_EQ(taken("eve", milliseconds(550)), 5);
-  EXPECT_EQ(taken("eve", milliseconds(60'000)), 10);  // no more are saved up
-  CallRate any(0);
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(any.Take("eve", start));
-}
-
-TEST(CallRate, ManyCallersTakeBoundedMemoryAndShareWhatIsLeft) {
-  CallRate rate(1);
-  const CallRate::Time start{};
-  size_t admitted = 0;
-  for (size_t i = 0; i < 3 * CallRate::kMostCallers; ++i) {
-    admitted += rate.Take("caller " + std::to_string(i), start);
-  }
-  EXPECT_EQ(admitted, CallRate::kMostCallers + 1);
-  // A moment later those who were quiet are forgotten, and others have room.
-  EXPECT_TRUE(rate.Take("new", start + std::chrono::milliseconds(1001)));
-}
-
-TEST_F(GateTest, MethodsThatNobodyDeclaredNeedAViewer) {
-  Gate gate{AccessRules()};
-  gate.NeedsRole("/bfly.v1.Fabric/Load", Role::kOperator);
-  EXPECT_EQ(gate.RoleOf("/bfly.v1.Fabric/Load"), Role::kOperator);
-  EXPECT_EQ(gate.RoleOf("/grpc.health.v1.Health/Check"), Role::kViewer);
 }
 
 // The text that `write` writes with OpenSSL.
@@ -302,10 +167,19 @@ TEST_F(TlsTest, AKeyOfAnotherUserIsRefused) {
   EXPECT_EQ(server.status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("tls-key: " + key));
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("belongs to user 1000"));
+  // A daemon that serves no TCP shows the certificate to data planes.
+  DoorFlags flags;
+  flags.tls = {certificate, key, certificate};
+  const auto doors = [&] {
+    return DoorsOf(flags, "unix:" + folder_.path() + "/a.sock", Role::kViewer).status();
+  };
+  EXPECT_EQ(doors().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(doors().message()), HasSubstr("belongs to user 1000"));
   // A certificate is no secret.
   ASSERT_EQ(chown(key.c_str(), 0, 0), 0);
   ASSERT_EQ(chown(certificate.c_str(), 1000, 1000), 0);
   EXPECT_TRUE(TlsServer({certificate, key, ""}, gate, Role::kViewer).ok());
+  EXPECT_TRUE(doors().ok()) << doors();
 }
 
 TEST_F(TlsTest, SaysWhichFileDoesNotFitTheOthers) {

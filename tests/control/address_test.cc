@@ -49,6 +49,9 @@ TEST(ListenAddress, IsAUnixSocketAndTheErrorNamesTheFlagThatOpensTcp) {
   EXPECT_FALSE(ListenAddress("unix:").ok());
   EXPECT_FALSE(ListenAddress("unix:/" + std::string(107, 'x')).ok());
   EXPECT_TRUE(ListenAddress("unix:/" + std::string(106, 'x')).ok());
+  for (const char* path : {"unix:/a#b.sock", "unix:/a?b.sock", "unix:/a%41.sock"}) {
+    EXPECT_EQ(ListenAddress(path).status().code(), absl::StatusCode::kInvalidArgument) << path;
+  }
 }
 
 TEST(TcpAddress, APortIsOnThisMachineOnly) {
@@ -80,6 +83,15 @@ TEST_F(Socket, ARunDirectoryIsOurOwnOrRootsAndNobodyElseWritesToIt) {
   EXPECT_EQ(CheckRunDirectory(directory_).code(), absl::StatusCode::kPermissionDenied);
   ASSERT_EQ(chmod(directory_.c_str(), 01777), 0);
   EXPECT_EQ(CheckRunDirectory(directory_).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(Socket, RunDirectoriesWhoseSocketsGrpcWouldNotFindAreRefused) {
+  for (const std::string sign : {"#", "?", "%"}) {
+    const absl::Status refused = CheckRunDirectory(directory_ + "/a" + sign + "b");
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << sign;
+    EXPECT_THAT(std::string(refused.message()),
+                testing::HasSubstr("/a" + sign + "b has a '" + sign));
+  }
 }
 
 TEST(Peer, RootOwnerAndGroupMayUseASocketAndNobodyElse) {

@@ -165,6 +165,15 @@ class AccessTest(unittest.TestCase):
             self.assertEqual(line["status"] == "PERMISSION_DENIED", not may, line)
         self.assertEqual((self.run_dir / "audit.log").stat().st_mode & 0o007, 0)
 
+    def test_a_file_at_the_path_of_a_renamed_socket_gives_no_rights(self):
+        self.daemon("bfly-controller", "--viewer", f"user:{VIEWER}").wait_for("answers at")
+        path = self.run_dir / "controller.sock"
+        renamed = path.rename(self.run_dir / "renamed.sock")
+        path.touch()
+        os.chown(path, VIEWER, VIEWER)
+        self.assert_may(self.call(TAKE, f"unix:{renamed}", user=VIEWER), False, "the owner of a file at its path")
+        self.assert_may(self.call(READ, f"unix:{renamed}", user=VIEWER), True, "a viewer")
+
     def test_a_viewer_who_calls_without_pause_is_slowed_down_and_others_are_not(self):
         self.daemon("bfly-controller", "--viewer", f"user:{VIEWER}", "--operator", f"user:{OPERATOR}", "--viewer-calls", 0.001) \
             .wait_for("answers at")

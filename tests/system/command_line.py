@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from lab import BUILD, PATIENCE, require_root
+from lab import BUILD, PATIENCE, require_root, wait_until
 
 BFLY = BUILD / "bfly"
 LCORES = sorted(os.sched_getaffinity(0))
@@ -58,6 +58,25 @@ class CommandLineTest(unittest.TestCase):
         if check:
             self.assertEqual(done.returncode, 0, f"{words}: {done.stdout}{done.stderr}")
         return done
+
+    def unheard(self, *words):
+        """`bfly WORDS` that fails because nobody can read what it prints."""
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BFLY, *map(str, words), "--run-dir", self.run_dir], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  stdin=subprocess.DEVNULL, timeout=2 * PATIENCE, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("cannot write to standard output", done.stderr)
+
+    def daemon(self, program, *words):
+        """One that somebody else started, such as a unit. `words` begin with --name, or are none. Returns its process."""
+        self.run_dir.mkdir(exist_ok=True)
+        name = words[1] if words else "controller"
+        process = subprocess.Popen([BUILD / program, "--run-dir", self.run_dir, *words], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until((self.run_dir / f"{name}.sock").exists, f"{name} serves")
+        return process
 
     def json(self, *words):
         return json.loads(self.bfly(*words, "--json").stdout)
