@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,8 @@ namespace {
 constexpr mode_t kMode = 0640;
 // How often calls without a line are counted in one.
 constexpr std::chrono::seconds kCountEvery{1};
+// The part of a file that calls beyond the role of a caller may fill.
+constexpr uint64_t kRefusedPart = 8;
 // How every line begins.
 constexpr std::string_view kLineBegin = R"({"time":)";
 // How long a process that has just ended may take to let go of its file, and how often that is
@@ -74,6 +77,28 @@ absl::StatusOr<int> OpenFile(const std::string& path) {
         absl::StrCat("audit: ", path, " is not an audit log; name another file"));
   }
   return fd;
+}
+
+std::string OldName(const std::string& path) { return absl::StrCat(path, ".1"); }
+
+// A full file must be renamed, or the log would grow for ever.
+absl::Status CheckCanBeRenamed(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string directory = parent.empty() ? "." : parent.string();
+  if (faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("audit: ", path,
+                     " could not be renamed once it is full, because this user may "
+                     "not write to ",
+                     directory, ": ", std::strerror(errno)));
+  }
+  struct stat old {};
+  if (lstat(OldName(path).c_str(), &old) == 0 && !S_ISREG(old.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("audit: ", OldName(path), " is not a plain file, so ", path,
+                     " could not take its place once it is full; remove it"));
+  }
+  return absl::OkStatus();
 }
 
 // Returns how many of the `size` bytes of the file are whole lines. A machine that went down in the
@@ -129,6 +154,10 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
                                                          uint64_t max_file) {
   const absl::StatusOr<int> fd = OpenFile(path);
   if (!fd.ok()) return fd.status();
+  if (absl::Status status = CheckCanBeRenamed(path); !status.ok()) {
+    close(*fd);
+    return status;
+  }
   struct stat info {};
   fstat(*fd, &info);
   const auto size = static_cast<uint64_t>(info.st_size);
@@ -159,14 +188,18 @@ AuditLog::~AuditLog() {
 void AuditLog::Write(AuditEntry entry) {
   std::unique_lock lock(mutex_);
   if (entry.beyond_role && !refused_.Take(entry.caller.who, std::chrono::steady_clock::now())) {
-    const bool crowded = left_out_.size() >= CallRate::kMostCallers;
-    ++left_out_[crowded && !left_out_.contains(entry.caller.who) ? "others" : entry.caller.who];
+    LeaveOut(left_out_, entry.caller.who, 1);
     news_.notify_one();
     return;
   }
   room_.wait(lock, [this] { return waiting_.size() < kMaxWaiting; });
   waiting_.push_back(std::move(entry));
   if (waiting_.size() == 1) news_.notify_one();
+}
+
+void AuditLog::LeaveOut(LeftOut& left_out, const std::string& who, uint64_t calls) {
+  const bool crowded = left_out.size() >= CallRate::kMostCallers && !left_out.contains(who);
+  left_out[crowded ? "others" : who] += calls;
 }
 
 void AuditLog::Run() {
@@ -181,39 +214,62 @@ void AuditLog::Run() {
     }
     std::deque<AuditEntry> entries;
     entries.swap(waiting_);
-    std::map<std::string, uint64_t> left_out;
+    LeftOut left_out;
     if (const auto now = std::chrono::steady_clock::now(); now >= count_at || stopping_) {
       left_out.swap(left_out_);
       count_at = now + kCountEvery;
     }
     lock.unlock();
     room_.notify_all();
-    for (const AuditEntry& entry : entries) WriteLine(AuditLine(entry) + "\n");
-    WriteCounts(left_out);
+    for (const AuditEntry& entry : entries) WriteEntry(entry);
+    for (const auto& [who, calls] : left_out) LeaveOut(uncounted_, who, calls);
+    WriteCounts(/*all=*/false);
     entries.clear();
     lock.lock();
   }
+  WriteCounts(/*all=*/true);
 }
 
-void AuditLog::WriteCounts(const std::map<std::string, uint64_t>& left_out) {
-  for (const auto& [who, count] : left_out) {
-    const nlohmann::ordered_json line = {{"time", TimeText(std::chrono::system_clock::now())},
-                                         {"caller", who},
-                                         {"status", "PERMISSION_DENIED"},
-                                         {"calls_left_out", count}};
-    WriteLine(TextOf(line) + "\n");
+void AuditLog::WriteEntry(const AuditEntry& entry) {
+  const std::string line = AuditLine(entry) + "\n";
+  if (!entry.beyond_role) return WriteLine(line);
+  if (!WriteRefused(line)) LeaveOut(uncounted_, entry.caller.who, 1);
+}
+
+void AuditLog::WriteCounts(bool all) {
+  for (auto next = uncounted_.begin(); next != uncounted_.end();) {
+    const nlohmann::ordered_json count = {{"time", TimeText(std::chrono::system_clock::now())},
+                                          {"caller", next->first},
+                                          {"calls_left_out", next->second}};
+    const std::string line = TextOf(count) + "\n";
+    if (all) {
+      WriteLine(line);
+    } else if (!WriteRefused(line)) {
+      return;
+    }
+    next = uncounted_.erase(next);
   }
 }
 
+bool AuditLog::WriteRefused(const std::string& line) {
+  if (refused_size_ + line.size() > max_file_ / kRefusedPart) return false;
+  WriteLine(line);
+  refused_size_ += line.size();
+  return true;
+}
+
 void AuditLog::WriteLine(const std::string& line) {
-  if (size_ + line.size() > max_file_ && size_ > 0) BeginNewFile();
+  if (size_ + line.size() > max_file_ && size_ > 0 && !BeginNewFile()) {
+    ++lost_;
+    return;
+  }
   if (lost_ > 0) {
     const nlohmann::ordered_json loss = {{"time", TimeText(std::chrono::system_clock::now())},
                                          {"lines_lost", lost_},
                                          {"error", lost_why_}};
     if (Append(TextOf(loss) + "\n")) lost_ = 0;
   }
-  // A line that the disk has no room for is missing from the file; the fabric goes on.
+  // A line that has no room is missing from the file; the fabric goes on.
   if (lost_ > 0 || !Append(line)) ++lost_;
 }
 
@@ -231,14 +287,23 @@ bool AuditLog::Append(const std::string& line) {
   return false;
 }
 
-void AuditLog::BeginNewFile() {
+bool AuditLog::BeginNewFile() {
   // The file is not there if it could be renamed and then no new one could be opened.
-  if (std::rename(path_.c_str(), absl::StrCat(path_, ".1").c_str()) != 0 && errno != ENOENT) return;
+  if (std::rename(path_.c_str(), OldName(path_).c_str()) != 0 && errno != ENOENT) {
+    lost_why_ = absl::StrCat("the full file cannot be renamed to ", OldName(path_), ": ",
+                             std::strerror(errno));
+    return false;
+  }
   const absl::StatusOr<int> fd = OpenFile(path_);
-  if (!fd.ok()) return;
+  if (!fd.ok()) {
+    lost_why_ = std::string(fd.status().message());
+    return false;
+  }
   close(fd_);
   fd_ = *fd;
   size_ = 0;
+  refused_size_ = 0;
+  return true;
 }
 
 }  // namespace bfly::control

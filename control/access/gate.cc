@@ -5,8 +5,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -38,18 +37,16 @@ int Gate::Renumber(int fd) {
   return number;
 }
 
-absl::StatusOr<int> Gate::Admit(int fd, const std::string& path) {
+absl::StatusOr<int> Gate::Admit(int fd, const SocketFile& file) {
   const auto refuse = [&](absl::string_view why,
                           absl::StatusCode code = absl::StatusCode::kPermissionDenied) {
     close(fd);
-    return absl::Status(code, absl::StrCat(path, ": ", why));
+    return absl::Status(code, absl::StrCat(file.path(), ": ", why));
   };
   const absl::StatusOr<Peer> peer = PeerOf(fd);
   if (!peer.ok()) return refuse(peer.status().message());
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return refuse(std::strerror(errno));
   Caller caller{
-      .role = rules_.OfPeer(*peer, file),
+      .role = rules_.OfPeer(*peer, file.info()),
       .name = absl::StrCat("process ", peer->pid, " of user ", UserName(peer->uid)),
       .who = absl::StrCat("user ", peer->uid),
   };

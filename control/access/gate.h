@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "control/access/access_rules.h"
 #include "control/access/call_rate.h"
+#include "control/access/peer.h"
 #include "control/access/role.h"
 #include "control/access/viewer_connections.h"
 
@@ -37,11 +38,11 @@ class Gate {
 
   const AccessRules& rules() const { return rules_; }
 
-  // Takes a connection that was accepted at the Unix socket `path`. Returns the descriptor to hand
-  // to gRPC, by which Of() knows the caller again; `fd` is used up. The connection is closed with
-  // an error. PERMISSION_DENIED: the caller has no role. RESOURCE_EXHAUSTED: viewers hold as many
-  // connections as they may; who may change the fabric is not limited.
-  absl::StatusOr<int> Admit(int fd, const std::string& path);
+  // Takes a connection that was accepted at the Unix socket of this file. Returns the descriptor to
+  // hand to gRPC, by which Of() knows the caller again; `fd` is used up. The connection is closed
+  // with an error. PERMISSION_DENIED: the caller has no role. RESOURCE_EXHAUSTED: viewers hold as
+  // many connections as they may; who may change the fabric is not limited.
+  absl::StatusOr<int> Admit(int fd, const SocketFile& file);
   // The same for a connection that this process makes to its own server: its calls are those of
   // `caller`.
   int AdmitAs(Caller caller, int fd);

@@ -23,6 +23,8 @@ class Resource {
   // anything, one caller may take more than the limit, so that something large does not wait for
   // ever.
   bool Take(uint64_t amount = 1, Share share = Share::kAll);
+  // The same without asking for room, for what must be held in any case.
+  void Add(uint64_t amount) { in_use_.fetch_add(amount, std::memory_order_relaxed); }
   void Give(uint64_t amount = 1) { in_use_.fetch_sub(amount, std::memory_order_relaxed); }
   // Sets the amount of what is counted elsewhere.
   void Set(uint64_t in_use) { in_use_.store(in_use, std::memory_order_relaxed); }

@@ -36,12 +36,23 @@ absl::Status TooLarge(Resource& resource, uint64_t bytes) {
                                                    " are allowed; send a smaller message"));
 }
 
+absl::Status NoRoomForAnswers() {
+  return absl::ResourceExhaustedError(
+      "answers that their clients do not read take too much memory; ask again later");
+}
+
+// Whether calls of the lane change something. What was changed must not be answered with an error,
+// so there must be room for answers before such a call begins.
+bool Changes(CallDesk::Lane lane) {
+  return lane == CallDesk::Lane::kChange || lane == CallDesk::Lane::kProgram;
+}
+
 }  // namespace
 
 class DeskCall final : public grpc::ServerUnaryReactor {
  public:
   DeskCall(CallDesk& desk, Resources& resources, Resource& lane_room, Resource::Share share,
-           const google::protobuf::Descriptor& message_type,
+           CallDesk::Lane lane, const google::protobuf::Descriptor& message_type,
            grpc::CallbackServerContext* call_context, const grpc::ByteBuffer* request_bytes,
            grpc::ByteBuffer* response_bytes, const CallDesk::Handler& call_handler)
       : type(message_type),
@@ -52,6 +63,8 @@ class DeskCall final : public grpc::ServerUnaryReactor {
         is_counted(lane_room.Take(1, share)),
         resources_(resources),
         room_(lane_room),
+        share_(share),
+        changes_(Changes(lane)),
         stalled_(desk.stalled(), call_context, &lane_room, share) {}
 
   void OnDone() override {
@@ -59,12 +72,21 @@ class DeskCall final : public grpc::ServerUnaryReactor {
     if (is_counted) room_.Give();
     delete this;
   }
-  // Finishes the call with its answer, or with an error if the answer has no room.
+  // RESOURCE_EXHAUSTED: the call would change something, and there is no room for answers.
+  absl::Status CheckRoom() {
+    Resource& answers = resources_.answer_bytes;
+    if (!changes_ || answers.in_use() < answers.limit(share_)) return absl::OkStatus();
+    answers.CountRefusal();
+    return NoRoomForAnswers();
+  }
+  // Finishes the call with its answer, or with an error if the call has only read and the answer
+  // has no room.
   void Answer() {
-    if (!resources_.answer_bytes.Take(response->Length())) {
+    if (changes_) {
+      resources_.answer_bytes.Add(response->Length());
+    } else if (!resources_.answer_bytes.Take(response->Length(), share_)) {
       response->Clear();
-      Finish(ToGrpc(absl::ResourceExhaustedError(
-          "answers that their clients do not read take too much memory; ask again later")));
+      Finish(ToGrpc(NoRoomForAnswers()));
       return;
     }
     answer_bytes_ = response->Length();
@@ -81,19 +103,22 @@ class DeskCall final : public grpc::ServerUnaryReactor {
 
  private:
   Resources& resources_;
-  Resource& room_;             // of the calls of its lane
+  Resource& room_;  // of the calls of its lane
+  const Resource::Share share_;
+  const bool changes_;
   uint64_t answer_bytes_ = 0;  // set before Finish
   StalledCalls::Call stalled_;
 };
 
 CallDesk::CallDesk(Resources& resources, Gate* gate)
     : resources_(resources), gate_(gate), stalled_([&resources] {
-        for (const Resource* resource :
-             {&resources.calls, &resources.reads, &resources.programs, &resources.dry_runs,
-              &resources.answer_bytes, &resources.picture_bytes}) {
+        for (const Resource* resource : {&resources.calls, &resources.reads, &resources.programs,
+                                         &resources.dry_runs, &resources.picture_bytes}) {
           if (resource->in_use() >= resource->limit() / 4 * 3) return true;
         }
-        return false;
+        // Viewers have half of this memory, and calls that stall end before that half is full.
+        const Resource& answers = resources.answer_bytes;
+        return answers.in_use() >= answers.limit(Resource::Share::kViewer) / 4 * 3;
       }) {
   for (const auto& [queue, threads] :
        {std::pair{&reads_, kThreads}, {&changes_, kThreads}, {&programs_, 1}, {&dry_runs_, 1}}) {
@@ -133,8 +158,8 @@ grpc::ServerUnaryReactor* CallDesk::Take(Lane lane, const google::protobuf::Desc
                                          grpc::ByteBuffer* response, const Handler& handler) {
   Queue& queue = QueueOf(lane);
   const Resource::Share share = ShareOf(*context);
-  auto* call =
-      new DeskCall(*this, resources_, queue.room, share, type, context, request, response, handler);
+  auto* call = new DeskCall(*this, resources_, queue.room, share, lane, type, context, request,
+                            response, handler);
   if (!call->is_counted) {
     call->Finish(ToGrpc(queue.room.Exhausted(queue.what, "send fewer at a time", share)));
     return call;
@@ -162,6 +187,7 @@ void CallDesk::Run(Queue& queue) {
 void CallDesk::Serve(DeskCall& call) {
   const auto finish = [&call](const absl::Status& status) { call.Finish(ToGrpc(status)); };
   if (call.context->IsCancelled()) return finish(absl::CancelledError("nobody waits any more"));
+  if (const absl::Status room = call.CheckRoom(); !room.ok()) return finish(room);
   size_t bytes = 0;
   if (call.request->Length() > kSmall) {
     const absl::Status status = ParsedSize(*call.request, call.type, &bytes);

@@ -43,7 +43,8 @@ class CallDesk {
   CallDesk& operator=(const CallDesk&) = delete;
 
   // Takes a call, which is finished later. RESOURCE_EXHAUSTED: too many calls of its lane wait, the
-  // message takes too much memory, or answers that clients do not read take too much.
+  // message takes too much memory, or answers that clients do not read take too much. Then a call
+  // that would change something has changed nothing.
   grpc::ServerUnaryReactor* Take(Lane lane, const google::protobuf::Descriptor& type,
                                  grpc::CallbackServerContext* context,
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response,

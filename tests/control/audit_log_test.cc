@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -17,37 +19,10 @@
 #include <thread>
 #include <vector>
 
-#include "bfly/v1/circuits.grpc.pb.h"
-#include "bfly/v1/fabric.grpc.pb.h"
-#include "control/server/grpc_server.h"
-#include "control/services/byte_service.h"
-#include "tests/temporary_folder.h"
+#include "tests/control/audit_fixture.h"
 
 namespace bfly::control {
 namespace {
-
-class AuditTest : public testing::Test {
- protected:
-  std::vector<nlohmann::json> Lines(const std::string& path) {
-    std::vector<nlohmann::json> lines;
-    std::ifstream in(path);
-    for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
-    return lines;
-  }
-  AuditEntry Entry(int number) {
-    AuditEntry entry;
-    entry.begin =
-        std::chrono::system_clock::time_point(std::chrono::microseconds(1'500'000'000'123'456));
-    entry.took = std::chrono::microseconds(42);
-    entry.caller = {Role::kOperator, "certificate bob"};
-    entry.call = "bfly.v1.Fabric.Load";
-    entry.messages = number;
-    entry.status = "OK";
-    return entry;
-  }
-  const TemporaryFolder folder_;
-  const std::string path_ = folder_.path() + "/audit.log";
-};
 
 TEST_F(AuditTest, ALineSaysWhoDidWhatWhenAndHowItEnded) {
   AuditEntry entry = Entry(1);
@@ -121,17 +96,106 @@ TEST_F(AuditTest, CallsBeyondARoleAreCountedAndDoNotDriveOutWhatWasDone) {
   uint64_t refused = 0, done = 0, lines = 0;
   for (const auto& line : Lines(path_)) {
     ++lines;
-    done += line["status"] == "OK";
     if (line.contains("calls_left_out")) {
       EXPECT_EQ(line["caller"], "user eve");
+      EXPECT_FALSE(line.contains("status")) << "they may have ended in different ways";
       refused += line["calls_left_out"].get<uint64_t>();
-    } else if (line["status"] == "PERMISSION_DENIED") {
-      ++refused;
+    } else {
+      done += line["status"] == "OK";
+      refused += line["status"] == "PERMISSION_DENIED";
     }
   }
   EXPECT_EQ(refused, static_cast<uint64_t>(kCalls)) << "each has a line or is counted";
   EXPECT_EQ(done, 2u);
   EXPECT_LT(lines, 200u);
+}
+
+TEST_F(AuditTest, CallsBeyondTheRolesOfManyCallersFillAnEighthOfAFile) {
+  constexpr uint64_t kMax = 100'000;
+  constexpr int kCallers = 300;
+  {
+    const auto log = AuditLog::Open(path_, kMax);
+    ASSERT_TRUE(log.ok());
+    (*log)->Write(Entry(7));
+    AuditEntry refused = Entry(1);
+    refused.status = "PERMISSION_DENIED";
+    refused.beyond_role = true;
+    // JSON needs two bytes for each: all lines together have more than 30 times kMax.
+    refused.request = [] { return std::string(10'000, '\\'); };
+    for (int caller = 0; caller < kCallers; ++caller) {
+      refused.caller = {Role::kViewer, "process 5", "user " + std::to_string(caller)};
+      for (int call = 0; call < AuditLog::kRefusedLines; ++call) (*log)->Write(refused);
+    }
+    (*log)->Write(Entry(8));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".1"));
+  uint64_t refused = 0, done = 0, bytes = 0;
+  for (const auto& line : Lines(path_)) {
+    if (line.contains("calls_left_out")) {
+      refused += line["calls_left_out"].get<uint64_t>();
+    } else if (line["status"] == "OK") {
+      ++done;
+    } else {
+      ++refused;
+      bytes += line.dump().size();
+    }
+  }
+  EXPECT_EQ(done, 2u);
+  EXPECT_EQ(refused, static_cast<uint64_t>(kCallers) * AuditLog::kRefusedLines);
+  EXPECT_GT(bytes, 0u);
+  EXPECT_LE(bytes, kMax / 8);
+}
+
+TEST_F(AuditTest, AFullFileThatCannotBeRenamedGrowsNoMoreAndTheLossIsTold) {
+  const uint64_t max = 2 * (AuditLine(Entry(1)).size() + 1);
+  std::latch tried(1), room(1);
+  {
+    const auto log = AuditLog::Open(path_, max);
+    ASSERT_TRUE(log.ok());
+    std::filesystem::create_directory(path_ + ".1");
+    for (int number = 1; number <= 4; ++number) (*log)->Write(Entry(number));
+    // The log's thread makes the text of line 5 after it tried to write line 4.
+    AuditEntry last = Entry(5);
+    last.request = [&] {
+      tried.count_down();
+      room.wait();
+      return std::string();
+    };
+    (*log)->Write(std::move(last));
+    tried.wait();
+    EXPECT_EQ(std::filesystem::file_size(path_), max);
+    std::filesystem::remove(path_ + ".1");
+    room.count_down();
+  }
+  EXPECT_EQ(Lines(path_ + ".1").size(), 2u);
+  const std::vector<nlohmann::json> lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["lines_lost"], 2);
+  EXPECT_THAT(lines[0]["error"].get<std::string>(),
+              testing::HasSubstr("cannot be renamed to " + path_ + ".1"));
+  EXPECT_EQ(lines[1]["messages"], 5);
+}
+
+TEST_F(AuditTest, AFileThatCouldNotBeRenamedIsRefused) {
+  const std::string old = path_ + ".1";
+  std::filesystem::create_directory(old);
+  const absl::Status occupied = AuditLog::Open(path_).status();
+  EXPECT_EQ(occupied.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(occupied.message()), testing::HasSubstr(old + " is not a plain file"));
+  std::filesystem::remove(old);
+  EXPECT_TRUE(AuditLog::Open(path_).ok());
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to be another user";
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
+  ASSERT_EQ(chown(path_.c_str(), 1000, 1000), 0);
+  absl::Status no_right;
+  // setresuid() of the C library would change the user of all threads.
+  std::thread([&] {
+    EXPECT_EQ(syscall(SYS_setresuid, -1, 1000, -1), 0);
+    no_right = AuditLog::Open(path_).status();
+  }).join();
+  EXPECT_EQ(no_right.code(), absl::StatusCode::kPermissionDenied) << no_right;
+  EXPECT_THAT(std::string(no_right.message()),
+              testing::HasSubstr("may not write to " + folder_.path()));
 }
 
 TEST_F(AuditTest, ADiskThatIsFullLeavesWholeLinesAndTheirNumber) {
@@ -257,71 +321,6 @@ TEST_F(AuditTest, BeginsANewFileAlsoIfTheOneBeforeWasRenamedAndNoNewOneCouldBeOp
   EXPECT_EQ(Lines(path_ + ".1").size(), 2u);
   ASSERT_EQ(Lines(path_).size(), 1u);
   EXPECT_EQ(Lines(path_)[0]["messages"], 3);
-}
-
-// Services of one call.
-class Unloads final : public ByteService {
- public:
-  explicit Unloads(CallDesk& desk) : ByteService("bfly.v1.Fabric", desk) {
-    AddCall("Unload", CallDesk::Lane::kChange, &Unloads::Unload);
-  }
-  grpc::Status Unload(const grpc::ServerContextBase*, const v1::UnloadRequest*,
-                      v1::UnloadResponse*) {
-    return {grpc::StatusCode::PERMISSION_DENIED, "9223372036854788153 is not 9223372036854775808"};
-  }
-};
-
-class SetUps final : public ByteService {
- public:
-  explicit SetUps(CallDesk& desk) : ByteService("bfly.v1.Circuits", desk) {
-    AddCall("SetUpBatch", CallDesk::Lane::kChange, &SetUps::SetUpBatch);
-  }
-  grpc::Status SetUpBatch(const grpc::ServerContextBase*, const v1::SetUpBatchRequest*,
-                          v1::SetUpBatchResponse*) {
-    return grpc::Status::OK;
-  }
-};
-
-TEST_F(AuditTest, TheIdOfTheOwnerIsNotInTheFile) {
-  const uint64_t owners = (uint64_t{1} << 63) + 12'345;
-  {
-    const auto log = AuditLog::Open(path_);
-    ASSERT_TRUE(log.ok());
-    Gate gate{AccessRules()};
-    Resources resources;
-    CallDesk desk(resources, &gate);
-    Unloads unloads(desk);
-    SetUps set_ups(desk);
-    GrpcServer::Options options;
-    options.gate = &gate;
-    options.audit = log->get();
-    const auto server = GrpcServer::Start(options, {&unloads, &set_ups});
-    ASSERT_TRUE(server.ok()) << server.status();
-    const auto channel = (*server)->ConnectAs({Role::kOperator, "bob", "bob"});
-    for (const uint64_t id : {owners, uint64_t{7}}) {
-      grpc::ClientContext context[2];
-      v1::UnloadRequest unload;
-      unload.set_election_id(id);
-      v1::UnloadResponse ended;
-      EXPECT_FALSE(v1::Fabric::NewStub(channel)->Unload(&context[0], unload, &ended).ok());
-      v1::SetUpBatchRequest batch;
-      batch.add_requests()->set_input(3);
-      batch.mutable_requests(0)->set_election_id(id);
-      v1::SetUpBatchResponse results;
-      EXPECT_TRUE(v1::Circuits::NewStub(channel)->SetUpBatch(&context[1], batch, &results).ok());
-    }
-  }
-  std::vector<std::string> requests;
-  for (const auto& line : Lines(path_)) requests.push_back(line["request"]);
-  EXPECT_THAT(requests,
-              testing::ElementsAre("election_id: (the owner's)",
-                                   "election_id: (the owner's) requests { input: 3 }",
-                                   "election_id: 7", "requests { input: 3 election_id: 7 }"));
-  // A client may have 2^63.
-  EXPECT_EQ(Lines(path_)[0]["error"], "(the owner's) is not 9223372036854775808");
-  std::ifstream file(path_);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(text.find("9223372036854788153"), std::string::npos);  // 2^63 + 12345
 }
 
 }  // namespace

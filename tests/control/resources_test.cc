@@ -338,6 +338,35 @@ TEST_F(ResourcesTest, EachLaneOfCallsHasItsOwnRoom) {
   EXPECT_EQ(Use("reads").limit(), 1'024u);
 }
 
+TEST_F(ResourcesTest, AChangeIsRefusedBeforeItIsMadeOrIsAnswered) {
+  Start(SmallTopology());
+  Resource& answers = controller_->controller().resources().answer_bytes;
+  v1::SetUpBatchRequest batch;
+  batch.add_requests()->set_output(1);
+  const auto change = [&] {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::SetUpBatch, batch).status();
+  };
+  const auto takes = [&](uint64_t bytes) {
+    return Eventually([&] { return answers.in_use() == bytes; });
+  };
+  const uint64_t limit = answers.limit();
+  ASSERT_TRUE(takes(0));
+  ASSERT_TRUE(answers.Take(limit));
+  const absl::Status refused = change();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("answers that their clients do not read"));
+  EXPECT_EQ(answers.refused(), 1u);
+  answers.Give(limit);
+  EXPECT_TRUE(List(*controller_).empty());
+  // A byte is left, and the answer has more.
+  ASSERT_TRUE(takes(0));
+  ASSERT_TRUE(answers.Take(limit - 1));
+  EXPECT_TRUE(change().ok());
+  ASSERT_TRUE(takes(limit - 1));
+  answers.Give(limit - 1);
+  EXPECT_EQ(List(*controller_).size(), 1u);
+}
+
 TEST_F(ResourcesTest, MalformedBytesAndNoBytesAreInvalidArgumentsOfEveryKindOfCall) {
   Start(SmallTopology());
   const std::string malformed = "\x0a\xff\xff\xff\xff\x0f";

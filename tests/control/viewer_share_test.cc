@@ -111,6 +111,28 @@ TEST_F(ViewerShareTest, AViewerReadsWhileLessThanHalfOfThePlacesAreTaken) {
   reads.Give(1'024);
 }
 
+TEST_F(ViewerShareTest, ViewersLeaveHalfOfTheMemoryOfAnswersToOperators) {
+  const auto read = [](const std::shared_ptr<grpc::Channel>& channel) {
+    const auto stub = v1::Fabric::NewStub(channel);
+    return Call(*stub, &v1::Fabric::Stub::Status, v1::StatusRequest()).status();
+  };
+  Resource& answers = resources().answer_bytes;
+  // The memory of an answer is given back a moment after it.
+  const auto takes = [&](uint64_t bytes) {
+    return Eventually([&] { return answers.in_use() == bytes; });
+  };
+  ASSERT_TRUE(takes(0));
+  const uint64_t half = answers.limit() / 2;
+  ASSERT_TRUE(answers.Take(half));
+  const absl::Status refused = read(viewer_);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("answers that their clients do not read"));
+  EXPECT_TRUE(read(operator_).ok());
+  ASSERT_TRUE(takes(half));
+  answers.Give(half);
+  EXPECT_TRUE(read(viewer_).ok());
+}
+
 TEST_F(ViewerShareTest, ViewersLeaveHalfOfTheStreamsToOperators) {
   v1::SubscribeRequest subscribe;
   subscribe.set_mode(v1::SubscribeRequest::SAMPLE);
