@@ -7,6 +7,7 @@
 #include <chrono>
 #include <ctime>
 #include <functional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,6 +20,9 @@ namespace {
 // A run is repeated until it has this many operations, so that the clock can resolve it and the
 // cache contents that the other implementation left do not matter.
 constexpr uint32_t kLeastOperations = 1 << 20;
+
+// Passes of a run whose passes have so many operations each.
+uint32_t PassesOf(uint32_t operations) { return (kLeastOperations + operations - 1) / operations; }
 
 double CpuSeconds() {
   timespec now;
@@ -63,11 +67,11 @@ struct MinimumState {
 TextbookComparison CompareMinimum(const Network& network, uint64_t seed) {
   const Row rows = network.rows();
   auto state = std::make_shared<MinimumState>(network, seed);
-  const int passes = static_cast<int>(std::max(1u, kLeastOperations / (2 * rows)));
+  const uint32_t passes = PassesOf(2 * rows);
   return {.operations = uint64_t{2} * rows * passes,
           .ours =
               [state, rows, passes] {
-                for (int pass = 0; pass < passes; ++pass) {
+                for (uint32_t pass = 0; pass < passes; ++pass) {
                   for (const Row input : state->order) {
                     const auto path =
                         state->circuits.SetUp(*state->chooser, input, state->outputs[input]);
@@ -80,7 +84,7 @@ TextbookComparison CompareMinimum(const Network& network, uint64_t seed) {
               },
           .textbook =
               [state, rows, passes] {
-                for (int pass = 0; pass < passes; ++pass) {
+                for (uint32_t pass = 0; pass < passes; ++pass) {
                   for (const Row input : state->order) {
                     state->expected[input] = state->plain.SetUp(input, state->outputs[input]);
                   }
@@ -99,6 +103,13 @@ struct RouteState {
   uint32_t congestion = 0;
 };
 
+// Makes a run of `passes` calls.
+std::function<void()> Repeated(uint32_t passes, std::function<void()> call) {
+  return [passes, call = std::move(call)] {
+    for (uint32_t pass = 0; pass < passes; ++pass) call();
+  };
+}
+
 // Routes a whole permutation at once.
 TextbookComparison CompareRoute(const CircuitBenchOptions& options, const Network& network) {
   const std::string& protocol = options.protocol;
@@ -110,8 +121,9 @@ TextbookComparison CompareRoute(const CircuitBenchOptions& options, const Networ
                  .result = {},
                  .choice = {},
                  .middle = {}});
+  const uint32_t passes = PassesOf(rows);
   TextbookComparison comparison{
-      .operations = rows,
+      .operations = uint64_t{rows} * passes,
       .ours =
           [state, options] {
             state->result = RoutePermutation(options.protocol, state->network, state->outputs,
@@ -147,6 +159,8 @@ TextbookComparison CompareRoute(const CircuitBenchOptions& options, const Networ
     };
     comparison.agree = [state] { return state->congestion == state->result.congestion; };
   }
+  comparison.ours = Repeated(passes, std::move(comparison.ours));
+  comparison.textbook = Repeated(passes, std::move(comparison.textbook));
   return comparison;
 }
 
@@ -209,6 +223,7 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
                             .seconds = dataplane::StatisticsOf(wall),
                             .cpu_seconds = dataplane::StatisticsOf(cpu),
                             .textbook_seconds = dataplane::StatisticsOf(textbook),
+                            .textbook_runs = static_cast<int>(textbook.size()),
                             .peak_bytes = peak_bytes};
 }
 

@@ -23,12 +23,13 @@ struct CircuitBenchOptions {
 struct CircuitBenchResult {
   std::string network;  // kind of network
   // Operations in one run: for minimum, set-ups and releases one at a time; for the other
-  // protocols, the requests of one random permutation.
+  // protocols, the requests of one random permutation, which is routed again and again.
   uint64_t operations = 0;
   // The seconds that one run took.
   dataplane::RunStatistics seconds;      // by the wall clock
   dataplane::RunStatistics cpu_seconds;  // of all threads together
   dataplane::RunStatistics textbook_seconds;
+  int textbook_runs = 0;  // half as many as the others, rounded up
   // The most memory that the process had after the first run, before the textbook's first run.
   uint64_t peak_bytes = 0;
 };

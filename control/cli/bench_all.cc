@@ -12,6 +12,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -131,9 +132,11 @@ class FigureRuns {
 // A page's figures as Markdown, without the markers.
 class FigureText {
  public:
-  explicit FigureText(bool quick) {
+  explicit FigureText(const BenchAllOptions& options) {
+    const bool quick = options.quick;
     absl::StrAppend(
         &text_, "## Figures of a machine\n\n`bfly bench all", quick ? " --quick" : "",
+        options.only.empty() ? "" : " --only " + absl::StrJoin(options.only, ","),
         "` wrote this part on ", absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()),
         " and replaces it the next time.",
         quick ? " Runs were short, so the figures only show that the benches work." : "",
@@ -181,13 +184,17 @@ absl::StatusOr<std::filesystem::path> FolderOf(const BenchAllOptions& options) {
                            : absl::StrCat("--into: ", folder.string(), " is not a folder"));
 }
 
+// All figures of the pages on which a bench that was asked for has some, because a page's figures
+// are replaced together.
 std::vector<BenchFigure> ChosenFigures(const BenchAllOptions& options) {
-  std::vector<BenchFigure> chosen;
+  std::set<std::string> pages;
   for (const BenchFigure& figure : AllFigures()) {
     if (options.only.empty() || std::count(options.only.begin(), options.only.end(), figure.name)) {
-      chosen.push_back(figure);
+      pages.insert(figure.page);
     }
   }
+  std::vector<BenchFigure> chosen = AllFigures();
+  std::erase_if(chosen, [&](const BenchFigure& figure) { return !pages.contains(figure.page); });
   return chosen;
 }
 
@@ -218,7 +225,7 @@ absl::Status BenchAll(const BenchAllOptions& options, bool json) {
   for (size_t i = 0; i < figures.size(); ++i) {
     const BenchFigure& figure = figures[i];
     const std::vector<std::string> words = runs.WordsOf(figure);
-    if (text == nullptr) text = std::make_unique<FigureText>(options.quick);
+    if (text == nullptr) text = std::make_unique<FigureText>(options);
     const absl::StatusOr<BenchOutcome> outcome = runs.Run(figure);
     if (Interrupted()) {
       return absl::CancelledError(
@@ -289,7 +296,8 @@ void AddAllBenches(CLI::App& bench, Invocation& invocation) {
   for (const BenchFigure& figure : AllFigures()) {
     if (names.empty() || names.back() != figure.name) names.push_back(figure.name);
   }
-  verb->add_option("--only", options->only, "Only these benches")
+  verb->add_option("--only", options->only,
+                   "Only these benches, and those that share a page with them")
       ->delimiter(',')
       ->check(CLI::IsMember(names))
       ->type_name("BENCH,BENCH...");

@@ -25,6 +25,7 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
         {"operations_per_second", operations / result->seconds.median},
         {"seconds", result->seconds.median},
         {"runs", options.runs},
+        {"textbook_runs", result->textbook_runs},
         {"workers", options.workers},
         {"seed", options.seed},
         {"seconds_spread", SpreadJson(result->seconds)},
@@ -43,10 +44,11 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
            Count(operations / seconds.median).c_str(), Count(operations / seconds.highest).c_str(),
            Count(operations / seconds.lowest).c_str(), seconds.median * 1e3);
   };
-  printf("%s on a %s of %u rows, %s operations a run, %d runs, seed %lu, %u worker%s\n",
-         options.protocol.c_str(), result->network.c_str(), options.rows, Count(operations).c_str(),
-         options.runs, static_cast<unsigned long>(options.seed), options.workers,
-         options.workers == 1 ? "" : "s");
+  printf(
+      "%s on a %s of %u rows, %s operations a run, %d runs (textbook: %d), seed %lu, %u worker%s\n",
+      options.protocol.c_str(), result->network.c_str(), options.rows, Count(operations).c_str(),
+      options.runs, result->textbook_runs, static_cast<unsigned long>(options.seed),
+      options.workers, options.workers == 1 ? "" : "s");
   line("bfly", result->seconds);
   line("textbook", result->textbook_seconds);
   printf("  ratio     %.2f\n  memory    %.0f MiB at most, without the textbook\n%s, %s\n", ratio,
@@ -74,8 +76,10 @@ void AddCircuitBench(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "Seed of network and permutation")
       ->capture_default_str();
-  verb->add_option("--workers", options->workers,
-                   "collision, benes: threads that choose the paths; the textbook has one")
+  verb->add_option(
+          "--workers", options->workers,
+          "collision, benes: threads that choose the paths, started anew for each permutation; "
+          "the textbook has one")
       ->check(CLI::Range(1u, kMaxWorkers))
       ->capture_default_str();
   verb->callback([&invocation, options] {

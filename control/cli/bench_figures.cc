@@ -144,7 +144,7 @@ const std::vector<BenchFigure>& AllFigures() {
        .page = "start.md",
        .title = "What a subscriber to all links costs",
        .words = {"telemetry"},
-       .quick_words = {"telemetry", "--rows", "16", "--runs", "1", "--seconds", "50ms"}},
+       .quick_words = {"telemetry", "--rows", "16", "--runs", "1", "--seconds", "300ms"}},
       {.name = "ndr",
        .page = "throughput.md",
        .title = "Butterfly of 64 rows, links of 1 Gbit/s",

@@ -69,6 +69,11 @@ absl::StatusOr<TrafficProfile> ProfileOf(const NdrOptions& options, const std::s
   return profile;
 }
 
+std::string TrafficText(const NdrOptions& options) {
+  return absl::StrCat(options.to, options.rows.empty() ? " (--ways " : " (--rows ",
+                      options.rows.empty() ? options.ways : options.rows, ")");
+}
+
 // 64, 128, 256, 512, 1024, 1280 and 1518 with FCS. A source sends no frame of 60 bytes.
 bool HasSizesOfRfc2544(const NdrOptions& options) {
   constexpr const char* kSizes[] = {"64", "124", "252", "508", "1020", "1276", "1514"};
@@ -86,17 +91,20 @@ std::vector<std::string> DeviationsOf(const NdrOptions& options) {
       "and routing frames, filters; addresses) does not apply.",
       "A size is the Ethernet frame without its FCS; RFC 2544 counts the FCS, 4 bytes more. The "
       "smallest frame is 64 bytes, which RFC 2544 would call 68.",
-      absl::StrFormat("A source that is late sends later and drops nothing. Frames that are not "
-                      "sent %g s (or %g %% of a longer trial) after the last one was due are lost, "
-                      "so an overload below that part of the trial is not seen.",
-                      FabricTrials::kShortestGrace, 100 * FabricTrials::kGrace),
+      absl::StrFormat(
+          "A source that is late sends later and drops nothing. Frames that are not "
+          "sent %g s (or %g %% of a longer trial) after the last one was due are lost, "
+          "so an overload below that part of the trial is not seen. A frame that is sent "
+          "later than that and then dropped counts twice, so a loss ratio is an upper "
+          "bound.",
+          FabricTrials::kShortestGrace, 100 * FabricTrials::kGrace),
       "There are no learning frames and no pause of 5 s between trials; residual frames are "
       "awaited for 2 s at most, and the next trial begins once the fabric is empty."};
   deviations.push_back(absl::StrFormat(
       "Latency is that of every frame of one trial of %g s at each of 10, 50 and 90 %% of the NDR, "
-      "from the moment the frame was due to its delivery, and lost frames have none. RFC 2544, "
-      "section 26.2, tags one frame of a stream of 120 s at the throughput and repeats that 20 "
-      "times.",
+      "from the moment the frame was due to its delivery. Frames that were not sent in time count "
+      "as lost and have one too; frames that did not arrive have none. RFC 2544, section 26.2, "
+      "tags one frame of a stream of 120 s at the throughput and repeats that 20 times.",
       options.final_duration));
   deviations.emplace_back(
       "A load is a rate of each sending row, not of an interface, and links without a rate have no "
@@ -206,7 +214,7 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     auto report = SearchSize(options, profile, common);
     if (searched = report.status(); !searched.ok()) break;
     reports.push_back(*std::move(report));
-    if (!common.json) PrintSize(reports.back());
+    if (!common.json) PrintSize(reports.back(), TrafficText(options));
   }
   if (reports.empty()) return searched;
   std::vector<std::pair<std::string, std::string>> facts = FabricFacts(answer.status(), counters);

@@ -105,6 +105,7 @@ void PrintTelemetryText(const TelemetryBenchOptions& options, const TelemetryBen
 }
 
 absl::Status BenchTelemetry(const TelemetryBenchOptions& options, const Common& common) {
+  if (absl::Status status = CheckTelemetryOptions(options); !status.ok()) return status;
   if (dataplane::UsableCpus().size() < 2) {
     return absl::UnavailableError(
         absl::StrCat("two CPUs are needed, one for the worker and one for everything else; this "

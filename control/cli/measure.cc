@@ -72,13 +72,14 @@ absl::Status Conclude(bool measured, int failed, const std::vector<std::string>&
                      "continues it"));
   }
   if (!drawn.ok()) return drawn;
-  if (failed > 0) return absl::FailedPreconditionError(absl::StrCat(failed, " claims failed"));
+  std::vector<std::string> wrong;
+  if (failed > 0) wrong.push_back(absl::StrCat(failed, " claims failed"));
   if (!unjudged.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the experiment names claims that were judged at no point: ",
-                     absl::StrJoin(unjudged, "; ")));
+    wrong.push_back(absl::StrCat("the experiment names claims that were judged at no point: ",
+                                 absl::StrJoin(unjudged, "; ")));
   }
-  return absl::OkStatus();
+  if (wrong.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrJoin(wrong, ", and "));
 }
 
 absl::Status PrintResults(const std::string& out) {

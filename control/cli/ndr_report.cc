@@ -118,10 +118,10 @@ std::string HistogramCsv(const std::vector<SizeReport>& reports) {
   return csv;
 }
 
-void PrintSize(const SizeReport& report) {
-  printf("%s, %u rows send, %zu trials\n",
+void PrintSize(const SizeReport& report, const std::string& traffic) {
+  printf("%s, %u rows send to %s, %zu trials\n",
          report.mix.name == "imix" ? "IMIX" : absl::StrCat(report.mix.name, " bytes").c_str(),
-         report.senders, report.trials.size());
+         report.senders, traffic.c_str(), report.trials.size());
   for (size_t i = 0; i < report.goals.size(); ++i) {
     const SearchGoal& goal = report.goals[i];
     const GoalResult& result = report.results[i];

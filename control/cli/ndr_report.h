@@ -30,7 +30,8 @@ struct SizeReport {
 };
 
 nlohmann::ordered_json SizeJson(const SizeReport& report);
-void PrintSize(const SizeReport& report);
+// `traffic` says where the frames go, and from which rows, such as "bitcomp (--ways both)".
+void PrintSize(const SizeReport& report, const std::string& traffic);
 
 // The latency histograms of all sizes as CSV, a line for each bucket: the frame size, the load as
 // part of the NDR and in frames a second of each sending row, the longest latency of the bucket in

@@ -60,7 +60,8 @@ class FabricTrials {
   // Sends round(load * duration) frames on each row at constant gaps. Frames that have not been
   // sent when the last one is overdue by kShortestGrace, or by kGrace of the duration if that is
   // longer, that were dropped, or that have not arrived within two seconds are lost. It begins once
-  // the fabric has no frame of an earlier trial. FailedPrecondition: that takes too long.
+  // the fabric has no frame of an earlier trial. The loss ratio is an upper bound: a frame that was
+  // sent too late and then dropped counts twice. FailedPrecondition: that takes too long.
   // Cancelled: Ctrl-C.
   absl::StatusOr<TrialOutcome> Run(double load, double duration, bool latency = false);
 

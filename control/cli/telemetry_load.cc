@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -15,7 +14,6 @@
 #include "control/cli/client.h"
 #include "control/cli/fleet.h"
 #include "control/cli/process_cost.h"
-#include "dataplane/bench/run_statistics.h"
 #include "dataplane/runtime/control_threads.h"
 
 namespace bfly::control {
@@ -26,6 +24,8 @@ constexpr std::chrono::milliseconds kSignalLook{50};
 constexpr double kSettleSeconds = 0.2;
 // Fewer pictures than this part of those asked for are not the load that is reported.
 constexpr double kLeastPictures = 0.8;
+// A measurement of fewer intervals can miss most of its pictures by the moment of the look.
+constexpr double kLeastIntervals = 3;
 // A worker with fewer busy passes than this part of all was not the limit.
 constexpr double kBusyPasses = 0.5;
 
@@ -105,7 +105,9 @@ class TelemetryBench {
         (subscribed ? result.with : result.without).push_back(*load);
       }
     }
-    if (absl::Status status = CheckPictures(result); !status.ok()) return status;
+    if (absl::Status status = CheckPictures(options_.interval_ms, result.with); !status.ok()) {
+      return status;
+    }
     return result;
   }
 
@@ -196,6 +198,7 @@ class TelemetryBench {
     load.controller = (end.controller - begin.controller) / seconds;
     load.agent = (end.data_plane - begin.data_plane - ran) / seconds;
     load.pictures = static_cast<double>(end.pictures - begin.pictures) / seconds;
+    load.seconds = seconds;
     return load;
   }
 
@@ -211,19 +214,6 @@ class TelemetryBench {
     return absl::OkStatus();
   }
 
-  absl::Status CheckPictures(const TelemetryBenchResult& result) const {
-    std::vector<double> pictures;
-    for (const TelemetryLoad& load : result.with) pictures.push_back(load.pictures);
-    const double came = dataplane::StatisticsOf(std::move(pictures)).median;
-    const double wanted = 1e3 / options_.interval_ms;
-    // One picture more or less is the moment of the look.
-    if (came + 1 / options_.seconds >= kLeastPictures * wanted) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "the controller was the limit: %.1f pictures/s came, %.1f were asked for; give it a longer "
-        "--interval",
-        came, wanted));
-  }
-
   const TelemetryBenchOptions options_;
   const Common common_;
   const pid_t controller_;
@@ -235,6 +225,29 @@ class TelemetryBench {
 };
 
 }  // namespace
+
+absl::Status CheckTelemetryOptions(const TelemetryBenchOptions& options) {
+  const double least = kLeastIntervals * options.interval_ms * 1e-3;
+  if (options.seconds >= least * (1 - 1e-9)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("--seconds: %g s is less than %g intervals of %d ms (--interval), so it does "
+                      "not show whether the pictures come; use at least %g s",
+                      options.seconds, kLeastIntervals, options.interval_ms, least));
+}
+
+absl::Status CheckPictures(uint32_t interval_ms, const std::vector<TelemetryLoad>& with) {
+  double came = 0, seconds = 0;
+  for (const TelemetryLoad& load : with) {
+    came += load.pictures * load.seconds;
+    seconds += load.seconds;
+  }
+  const double wanted = 1e3 / interval_ms;
+  if (came > 0 && came + 1 >= kLeastPictures * wanted * seconds) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "the controller was the limit: %.1f pictures/s came, %.1f were asked for; give it a longer "
+      "--interval",
+      seconds > 0 ? came / seconds : 0, wanted));
+}
 
 absl::StatusOr<TelemetryBenchResult> RunTelemetryBench(const TelemetryBenchOptions& options,
                                                        const ServedFabric& fabric, int worker_cpu,

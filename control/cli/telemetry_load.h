@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/cli/served_fabric.h"
 #include "control/cli/terminal.h"
@@ -29,6 +30,7 @@ struct TelemetryLoad {
   double controller = 0;  // CPU time of the controller, as part of the time
   double agent = 0;       // of the data plane without the worker, likewise
   double pictures = 0;    // a second
+  double seconds = 0;     // between the ends
 };
 
 struct TelemetryBenchResult {
@@ -37,9 +39,17 @@ struct TelemetryBenchResult {
   dataplane::Conservation account;
 };
 
+// InvalidArgument: a measurement is too short to tell whether the pictures that were asked for
+// came.
+absl::Status CheckTelemetryOptions(const TelemetryBenchOptions& options);
+
+// FailedPrecondition: in all measurements `with` a subscriber together, fewer than 80 % of the
+// pictures came that were asked for. One picture less is the moment of the look.
+absl::Status CheckPictures(uint32_t interval_ms, const std::vector<TelemetryLoad>& with);
+
 // Loads `fabric`, whose one worker runs on CPU `worker_cpu`, and moves this process and the
-// controller to other CPUs. FAILED_PRECONDITION: the worker was idle, or fewer pictures came than
-// were asked for. CANCELLED: a signal came.
+// controller to other CPUs. FAILED_PRECONDITION: the worker was idle, or CheckPictures says why.
+// CANCELLED: a signal came.
 absl::StatusOr<TelemetryBenchResult> RunTelemetryBench(const TelemetryBenchOptions& options,
                                                        const ServedFabric& fabric, int worker_cpu,
                                                        SignalReader& signals);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "dataplane/bench/closed_bench.h"
 #include "dataplane/bench/process_time.h"
+#include "dataplane/bench/run_statistics.h"
 #include "dataplane/runtime/cpus.h"
 
 namespace bfly::dataplane {
@@ -18,9 +19,9 @@ absl::Status HadCpus(const std::string& who, double on_cpu, size_t cpus, bool ma
   const double least = 1 - (1 - kLeastOnCpu) / static_cast<double>(cpus);
   if (on_cpu >= least) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
-      "other programs took the CPUs of %s: in one run it had them for %.0f %% of the time, and "
+      "other programs took the CPUs of %s: in one run it had them for %g %% of the time, and "
       "%.0f %% are needed for a ratio; stop what else runs%s",
-      who, 100 * on_cpu, 100 * least, may_use_chrt ? ", or use chrt" : ""));
+      who, PercentRoundedDown(on_cpu), 100 * least, may_use_chrt ? ", or use chrt" : ""));
 }
 
 }  // namespace
@@ -38,9 +39,9 @@ absl::Status CheckPace(const ClosedBenchOptions& options, const ClosedBenchResul
   // Two workers wait for each other, which is a part of what is measured.
   if (result.one_core_busy < kLeastBusy) {
     status.Update(absl::FailedPreconditionError(absl::StrFormat(
-        "the worker waited for frames: alone it moved some in %.1f %% of its passes, and %.0f %% "
+        "the worker waited for frames: alone it moved some in %g %% of its passes, and %.0f %% "
         "are needed for a ratio",
-        100 * result.one_core_busy, 100 * kLeastBusy)));
+        PercentRoundedDown(result.one_core_busy), 100 * kLeastBusy)));
   }
   if (result.dropped_part > kMostDropped) {
     status.Update(absl::FailedPreconditionError(absl::StrFormat(

@@ -289,19 +289,19 @@ absl::Status CheckBottleneck(const PortBenchRow& row, double alone_pps) {
   };
   if (row.fed.median < kLeastShare) {
     return refused(absl::StrFormat(
-        "frames waited for the device for %.1f %% of the time, and %.0f %% are needed",
-        100 * row.fed.median, 100 * kLeastShare));
+        "frames waited for the device for %g %% of the time, and %.0f %% are needed",
+        PercentRoundedDown(row.fed.median), 100 * kLeastShare));
   }
   if (row.drained.median < kLeastShare) {
-    return refused(absl::StrFormat(
-        "the device had room to send for %.1f %% of the time, and %.0f %% are needed",
-        100 * row.drained.median, 100 * kLeastShare));
+    return refused(
+        absl::StrFormat("the device had room to send for %g %% of the time, and %.0f %% are needed",
+                        PercentRoundedDown(row.drained.median), 100 * kLeastShare));
   }
   if (row.on_cpu.median < kLeastOnCpu) {
     return absl::FailedPreconditionError(absl::StrFormat(
-        "other programs took the CPU of the device under test: it had its CPU for %.0f %% of the "
+        "other programs took the CPU of the device under test: it had its CPU for %g %% of the "
         "time, and %.0f %% are needed for a ratio; use a machine with two idle CPUs, or chrt",
-        100 * row.on_cpu.median, 100 * kLeastOnCpu));
+        PercentRoundedDown(row.on_cpu.median), 100 * kLeastOnCpu));
   }
   if (alone_pps < kLeastAlone * row.pps.median) {
     return refused(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,10 @@ struct RunStatistics {
   double lowest = 0;
   double highest = 0;
 };
+
+// A share in percent, rounded down to two decimals, so that a share below a bound is never told as
+// the bound.
+inline double PercentRoundedDown(double share) { return std::floor(1e4 * share + 1e-6) / 100; }
 
 // There must be at least one run.
 inline RunStatistics StatisticsOf(std::vector<double> runs) {

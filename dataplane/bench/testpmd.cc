@@ -17,9 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kRestOfLineSeconds = 0.05;  // testpmd may not have printed the number yet
 
-// Returns the last number that follows `word` in a text.
-double LastNumber(const std::string& text, const std::string& word) {
-  const size_t at = text.rfind(word);
+// Returns the number behind the first `word` of a text, 0 if there is none.
+double FirstNumber(const std::string& text, const std::string& word) {
+  const size_t at = text.find(word);
   double number = 0;
   if (at == std::string::npos) return 0;
   const std::vector<std::string> rest =
@@ -82,7 +82,8 @@ absl::StatusOr<double> Testpmd::SentPerSecond(const std::vector<int>& ports, dou
     const std::string log = process_->Log();
     for (const int port : ports) {
       const size_t at = log.rfind(absl::StrCat("NIC statistics for port ", port));
-      if (at != std::string::npos) sum += LastNumber(log.substr(at, 1000), "Tx-pps:");
+      // The statistics of the next port stand behind those of this one.
+      if (at != std::string::npos) sum += FirstNumber(log.substr(at, 1000), "Tx-pps:");
     }
   } while (sum == 0 && SecondsSince(start) < options_.patience_seconds);
   if (sum > 0) return sum;

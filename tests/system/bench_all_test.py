@@ -36,6 +36,14 @@ class BenchAll(CommandLineTest):
         self.assertTrue(new.startswith("# ") and new.endswith(END) and new.count(BEGIN) == 1, new)
         self.assertEqual(sorted(path.name for path in self.directory.glob("*.md*")), ["circuits.md", "virtual-clock.md"])
 
+    def test_benches_that_share_a_page_run_together(self):
+        for bench in ("start", "telemetry"):
+            self.all("--only", bench, check=False)  # a machine that is not quiet has no figure of telemetry
+            page = (self.directory / "start.md").read_text()
+            self.assertIn(f"`bfly bench all --quick --only {bench}` wrote this part", page)
+            for title in ("From bfly up to the first frame", "What a subscriber to all links costs"):
+                self.assertEqual(page.count(f"### {title}\n"), 1, page)
+
     def test_a_page_that_lacks_a_marker_is_left_alone_and_nothing_runs(self):
         text = f"# Circuits\n\n{BEGIN}\nnever ends\n"
         page = self.write("circuits.md", text)

@@ -151,7 +151,9 @@ class Throughput(CommandLineTest):
         self.assertIn("--initial-duration sets the smallest", text)
         self.assertNotIn("--most sets", text)
         # Of 5 frames a second none meets another.
-        self.bfly("bench", "ndr", *words, "--initial-duration", "2s", "--final-duration", "2s")
+        done = self.bfly("bench", "ndr", *words, "--initial-duration", "2s", "--final-duration", "2s")
+        self.assertIn("1514 bytes, 4 rows send to bitcomp (--ways both), ", done.stdout)
+        self.assertIn("a loss ratio is an upper bound", done.stdout)
 
     def begin(self, *words):
         bench = subprocess.Popen([BFLY, "bench", "ndr", *map(str, words), "--json", "--run-dir", self.run_dir],

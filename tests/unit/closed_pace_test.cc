@@ -36,6 +36,9 @@ TEST(CheckPace, EveryCpuMustHaveBeenHadForFourFifthsOfTheTime) {
   EXPECT_EQ(WhyNot(two, ClosedPlacement::kStages), "");
   two.on_cpu = 0.89;
   EXPECT_NE(WhyNot(two, ClosedPlacement::kStages), "");
+  two.on_cpu = 0.898;
+  EXPECT_NE(WhyNot(two, ClosedPlacement::kStages).find("for 89.8 % of the time, and 90 % are"),
+            std::string::npos);
 }
 
 TEST(CheckPace, WhatBflyIsComparedWithMustHaveHadItsCpusToo) {
