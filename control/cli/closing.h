@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a fabric, for `bfly down` and `bfly up --foreground`.
+// The end of a fabric, for `bfly down`, `bfly up` and `bfly lab`.
 #pragma once
 
 #include "absl/status/status.h"
@@ -15,5 +15,8 @@ namespace bfly::control {
 // nothing.
 absl::Status CloseFabric(Fleet& fleet, const Common& common,
                          v1::UnloadResponse* account_out = nullptr);
+
+// Both errors, if both are errors, with the code of the first.
+absl::Status Joined(const absl::Status& first, const absl::Status& second);
 
 }  // namespace bfly::control

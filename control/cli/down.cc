@@ -22,7 +22,7 @@ absl::Status WithoutController(const Fleet& fleet, const std::string& run_dir) {
     return absl::UnavailableError(absl::StrCat(
         "no controller runs that could unload the fabric of ", absl::StrJoin(names, ", "), " in ",
         run_dir, ", which `bfly up` did not start; start one (`bfly-controller --run-dir ", run_dir,
-        "`, or its unit), then run `bfly down` again"));
+        "`, or its unit), then run this command again"));
   }
   if (fleet.Running().empty()) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
@@ -32,6 +32,11 @@ absl::Status WithoutController(const Fleet& fleet, const std::string& run_dir) {
 }
 
 }  // namespace
+
+absl::Status Joined(const absl::Status& first, const absl::Status& second) {
+  if (first.ok() || second.ok()) return first.ok() ? second : first;
+  return absl::Status(first.code(), absl::StrCat(first.message(), "\n", second.message()));
+}
 
 absl::Status CloseFabric(Fleet& fleet, const Common& common, v1::UnloadResponse* account_out) {
   absl::Status status;

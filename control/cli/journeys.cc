@@ -32,13 +32,6 @@ uint64_t Apart(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
 }  // namespace
 
-size_t Journeys::ended() const {
-  return complete_.size() +
-         static_cast<size_t>(std::count_if(open_.begin(), open_.end(), [this](const Journey& one) {
-           return hops_ > 0 && one.is_dropped && one.hops.size() >= hops_;
-         }));
-}
-
 std::vector<Journey> Journeys::begun() const {
   std::vector<Journey> begun;
   std::copy_if(open_.begin(), open_.end(), std::back_inserter(begun), HasBegun);
@@ -80,8 +73,9 @@ void Journeys::Add(const v1::CapturedFrame& frame, const std::string& data_plane
   } else {
     found->hops[frame.hop()] = frame;
   }
-  if (hops_ == 0 || !found->has_left || found->hops.size() < hops_) return;
-  complete_.push_back(std::move(*found));
+  if (hops_ == 0 || found->hops.size() < hops_) return;
+  if (!found->has_left && !found->is_dropped) return;
+  (found->has_left ? complete_ : dropped_).push_back(std::move(*found));
   open_.erase(open_.begin() + (found - open_.data()));
 }
 

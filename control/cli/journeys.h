@@ -39,8 +39,10 @@ class Journeys {
 
   // Journeys with all hops and an end, in the order in which they ended.
   const std::vector<Journey>& complete() const { return complete_; }
+  // Journeys with all hops of frames that were dropped at the output, in the same order.
+  const std::vector<Journey>& dropped() const { return dropped_; }
   // How many frames were followed to their end, also those that were dropped there.
-  size_t ended() const;
+  size_t ended() const { return complete_.size() + dropped_.size(); }
   // The others, in the order in which they began.
   const std::vector<Journey>& open() const { return open_; }
   // Those of them that were seen at their first link.
@@ -54,6 +56,7 @@ class Journeys {
   const size_t most_;
   std::vector<Journey> open_;
   std::vector<Journey> complete_;
+  std::vector<Journey> dropped_;
 };
 
 }  // namespace bfly::control

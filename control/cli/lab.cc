@@ -14,11 +14,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bfly/v1/fabric.grpc.pb.h"
-#include "control/cli/client.h"
+#include "bfly/v1/fabric.pb.h"
 #include "control/cli/closing.h"
 #include "control/cli/command_words.h"
 #include "control/cli/fleet.h"
+#include "control/cli/lab_state.h"
 #include "control/cli/up.h"
 #include "control/cli/verb.h"
 #include "control/json/message_json.h"
@@ -49,37 +49,6 @@ absl::StatusOr<LabRecord> ReadLab(const Common& common) {
                                             "another directory)"));
   }
   return record;
-}
-
-// Both errors, if both are errors, with the code of the first.
-absl::Status Joined(const absl::Status& first, const absl::Status& second) {
-  if (first.ok() || second.ok()) return first.ok() ? second : first;
-  return absl::Status(first.code(), absl::StrCat(first.message(), "\n", second.message()));
-}
-
-// Whether the controller has a fabric. True if it does not tell.
-bool HasFabric(const Common& common) {
-  auto stub = v1::Fabric::NewStub(Connect(common));
-  v1::StatusResponse now;
-  const absl::Status told =
-      Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
-  return !told.ok() || now.status().loaded();
-}
-
-// Whether a fabric runs in the directory, by whomever its processes were started.
-bool FabricRuns(const Fleet& fleet, const Common& common) {
-  return !fleet.Running().empty() || (fleet.Answers(kControllerName) && HasFabric(common));
-}
-
-// What still uses the hosts, for a message. Empty: nothing does.
-std::string UserOf(const LabRecord& record, const Common& common) {
-  const Fleet fleet(common.run_dir);
-  if (const auto running = fleet.Running(); !running.empty()) {
-    return absl::StrCat("processes that use them still run (", absl::StrJoin(running, ", "), ")");
-  }
-  // A service manager's processes run on when the fabric is unloaded.
-  if (!record.up || !fleet.Answers(kControllerName)) return "";
-  return HasFabric(common) ? "the controller may still have the fabric that uses them" : "";
 }
 
 absl::Status HostsStay(const LabRecord& record, const std::string& user) {
@@ -253,28 +222,6 @@ nlohmann::ordered_json ToValue(const LabHost& host, const LabRecord& record) {
           {"interface", host.interface},
           {"addresses", host.addresses},
           {"state", StateOf(host, record)}};
-}
-
-// UNAVAILABLE names what is not as `bfly lab up` has made it. What cannot be known is not wrong.
-absl::Status LabHealth(const LabRecord& record, const Common& common) {
-  std::vector<std::string> wrong;
-  if (!record.up) wrong.push_back("it did not come up whole");
-  for (const LabHost& host : record.hosts) {
-    const std::string state = StateOf(host, record);
-    if (state == "gone" || state == "down") {
-      wrong.push_back(absl::StrCat("host ", host.name, " is ", state));
-    }
-  }
-  const Fleet fleet(common.run_dir);
-  if (!fleet.Answers(kControllerName)) wrong.push_back("the controller does not run");
-  for (const std::string& name : DaemonNames(common.run_dir)) {
-    if (name != kControllerName && !fleet.Answers(name)) {
-      wrong.push_back(absl::StrCat("data plane ", name, " does not run"));
-    }
-  }
-  if (wrong.empty()) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("lab ", record.name, ": ", absl::StrJoin(wrong, ", ")));
 }
 
 absl::Status Status(const Common& common) {

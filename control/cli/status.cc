@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -92,13 +93,8 @@ void Print(const v1::FabricStatus& status) {
 absl::Status Health(const v1::FabricStatus& status) {
   std::vector<std::string> lost;
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
-    if (plane.state() == v1::DataPlaneStatus::UNREACHABLE) {
-      lost.push_back(absl::StrCat("data plane ", plane.name(), " is unreachable"));
-    } else if (status.loaded() && plane.state() != v1::DataPlaneStatus::RUNNING) {
-      lost.push_back(absl::StrCat("data plane ", plane.name(), " does not run the fabric"));
-    } else if (status.loaded() && plane.out_of_step()) {
-      lost.push_back(absl::StrCat("data plane ", plane.name(), " does not hold what is loaded",
-                                  plane.problem().empty() ? "" : ": ", plane.problem()));
+    if (std::string problem = PlaneProblem(plane, status.loaded()); !problem.empty()) {
+      lost.push_back(std::move(problem));
     }
   }
   if (!status.store_problem().empty()) lost.push_back("placed objects are not known");

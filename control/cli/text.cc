@@ -13,9 +13,8 @@ namespace bfly::control {
 namespace {
 
 absl::Status Put(const std::string& text) {
-  if (puts(text.c_str()) < 0 || fflush(stdout) != 0)
-    return absl::DataLossError("cannot write to standard output");
-  return absl::OkStatus();
+  puts(text.c_str());
+  return FlushOutput();
 }
 
 // "1 frame 3 %, 2-3 frames 12 %, 64 frames 85 %"; sizes that no poll brought are left out.
@@ -105,6 +104,18 @@ std::string PortLine(const v1::PortStatus& port) {
   }
 }
 
+std::string PlaneProblem(const v1::DataPlaneStatus& plane, bool loaded) {
+  if (plane.state() == v1::DataPlaneStatus::UNREACHABLE) {
+    return absl::StrCat("data plane ", plane.name(), " is unreachable");
+  }
+  if (loaded && plane.state() != v1::DataPlaneStatus::RUNNING) {
+    return absl::StrCat("data plane ", plane.name(), " does not run the fabric");
+  }
+  if (!loaded || !plane.out_of_step()) return "";
+  return absl::StrCat("data plane ", plane.name(), " does not hold what is loaded",
+                      plane.problem().empty() ? "" : ": ", plane.problem());
+}
+
 std::string CostLines(const v1::WorkerCost& cost) {
   if (cost.frames() == 0) return "";
   std::string lines = absl::StrFormat(
@@ -125,6 +136,11 @@ std::string CostLines(const v1::WorkerCost& cost) {
                           ring.from_lcore(), ring.packets(), ring.peak(), ring.capacity());
   }
   return lines;
+}
+
+absl::Status FlushOutput() {
+  if (fflush(stdout) == 0 && ferror(stdout) == 0) return absl::OkStatus();
+  return absl::DataLossError("cannot write to standard output");
 }
 
 absl::Status PrintJson(const google::protobuf::Message& message) {

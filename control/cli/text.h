@@ -36,11 +36,16 @@ uint64_t Missed(const v1::Counters& counters);
 // missed none are left out.
 std::string MissedLine(const v1::Counters& counters);
 bool Balances(const v1::Conservation& conservation);
+// "data plane dp0 is unreachable": why the data plane does not do its part of the fabric. Empty: it
+// does. `loaded`: whether the controller has a fabric.
+std::string PlaneProblem(const v1::DataPlaneStatus& plane, bool loaded);
 
 // Prints a message as JSON with the proto's field names. Defaults are included, and numbers are
 // JSON numbers.
 absl::Status PrintJson(const google::protobuf::Message& message);
 // The same on one line.
 absl::Status PrintJsonLine(const google::protobuf::Message& message);
+// Writes out what was printed. DATA_LOSS: some of it could not be written.
+absl::Status FlushOutput();
 
 }  // namespace bfly::control

@@ -307,21 +307,20 @@ absl::Status Up(const UpOptions& options, const Common& common) {
     return loaded.status();
   }
   if (replace) fleet.StopAllBut(topology);
-  if (absl::Status told = options.loaded(); !told.ok()) {
-    fleet.Stop(*started, /*keep_logs=*/true);
-    return told;
-  }
+  absl::Status told = options.loaded();
   KeepControllerOffWorkers(loaded->status(), fleet);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (common.json) {
-    if (absl::Status told = PrintJson(loaded->status()); !told.ok()) {
-      fleet.Stop(*started, /*keep_logs=*/true);
-      return told;
-    }
-  } else {
+  if (told.ok() && common.json) told = PrintJson(loaded->status());
+  if (told.ok() && !common.json) {
     Print(*source, *loaded, fleet, common, took.count(), options.resume);
+    told = FlushOutput();
   }
-  fflush(stdout);
+  if (!told.ok()) {
+    // The fabric that was replaced is gone. The new one runs on in its place.
+    if (replace) return told;
+    v1::UnloadResponse account;
+    return Joined(told, CloseFabric(fleet, caller, &account));
+  }
   if (!options.foreground) return absl::OkStatus();
   const absl::Status ended = StayInForeground(signals, fleet);
   caller.election_id = 0;  // that of the operator counts

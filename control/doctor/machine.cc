@@ -23,6 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The default of x86-64, where the kernel does not tell it.
+constexpr uint64_t kUsualPageKib = 2048;
+
 }  // namespace
 
 Machine::Machine(std::string root, std::string run_directory)
@@ -71,8 +74,9 @@ std::string Machine::LinkName(absl::string_view path) const {
 }
 
 bool Machine::IsWritable(absl::string_view directory) const {
-  fs::path path = Path(directory);
   std::error_code error;
+  fs::path path = Path(directory);
+  if (root_.empty()) path = fs::absolute(path, error);
   while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
   return fs::is_directory(path, error) && access(path.c_str(), W_OK | X_OK) == 0;
 }
@@ -125,6 +129,18 @@ HugepagesOfSize Machine::MostHugepages() const {
         return std::pair(a.free_mb(), a.reserved_mb()) < std::pair(b.free_mb(), b.reserved_mb());
       });
   return most == sizes.end() ? HugepagesOfSize() : *most;
+}
+
+HugepagesOfSize Machine::DefaultHugepages() const {
+  const std::string told = Value("/proc/meminfo", "Hugepagesize").value_or("");
+  HugepagesOfSize usual;
+  if (!absl::SimpleAtoi(absl::StripSuffix(told, " kB"), &usual.page_kib) || usual.page_kib == 0) {
+    usual.page_kib = kUsualPageKib;
+  }
+  for (const HugepagesOfSize& size : HugepageSizes()) {
+    if (size.page_kib == usual.page_kib) return size;
+  }
+  return usual;
 }
 
 uint64_t Machine::AvailableMb() const {

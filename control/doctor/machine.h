@@ -51,6 +51,8 @@ class Machine {
   std::vector<HugepagesOfSize> HugepageSizes() const;
   // Those of the size with the most free memory, of which a data plane takes all its memory.
   HugepagesOfSize MostHugepages() const;
+  // Those of the default size, which `sysctl vm.nr_hugepages` counts; no pages if there are none.
+  HugepagesOfSize DefaultHugepages() const;
   // MiB that programs can still get.
   uint64_t AvailableMb() const;
 

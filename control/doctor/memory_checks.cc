@@ -16,23 +16,13 @@ namespace {
 
 // What a data plane takes if neither the topology nor --memory-mb says how much.
 constexpr uint64_t kUsualMb = 512;
-// The default of x86-64, where the kernel does not tell it.
-constexpr uint64_t kUsualPageKib = 2048;
 
 }  // namespace
 
 std::string ReserveHugepages(uint64_t more_mb, const Machine& machine) {
-  const std::string told = machine.Value("/proc/meminfo", "Hugepagesize").value_or("");
-  uint64_t page_kib = 0;
-  if (!absl::SimpleAtoi(absl::StripSuffix(told, " kB"), &page_kib) || page_kib == 0) {
-    page_kib = kUsualPageKib;
-  }
-  const uint64_t pages =
-      machine
-          .Number(absl::StrCat("/sys/kernel/mm/hugepages/hugepages-", page_kib, "kB/nr_hugepages"))
-          .value_or(0);
+  const HugepagesOfSize usual = machine.DefaultHugepages();
   return absl::StrCat("sysctl -w vm.nr_hugepages=",
-                      pages + (more_mb * 1024 + page_kib - 1) / page_kib);
+                      usual.reserved + (more_mb * 1024 + usual.page_kib - 1) / usual.page_kib);
 }
 
 Finding CheckMemory(const Machine& machine) {
@@ -49,8 +39,10 @@ Finding CheckHugepages(const Machine& machine) {
   const uint64_t free = most.free_mb();
   const std::string found = absl::StrCat(free, " MiB free of ", most.reserved_mb());
   if (free >= kUsualMb) return {Fitness::kOk, found};
+  // Free pages of another size do not help: a data plane takes pages of one size.
+  const uint64_t more = kUsualMb - machine.DefaultHugepages().free_mb();
   return {Fitness::kSlower, absl::StrCat(found, "; a data plane takes ", kUsualMb),
-          absl::StrCat(ReserveHugepages(kUsualMb - free, machine),
+          absl::StrCat(ReserveHugepages(more, machine),
                        ", and the same line in /etc/sysctl.d/ for the next start of the machine")};
 }
 

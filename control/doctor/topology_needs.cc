@@ -119,7 +119,7 @@ class MemoryLeft {
     }
     ordinary_mb_ += memory_mb;
     return {Fitness::kSlower, absl::StrCat(found, ", of ordinary pages"),
-            ReserveHugepages(ordinary_mb_ - most.free_mb(), machine_)};
+            ReserveHugepages(ordinary_mb_ - FreeOfDefaultSize(), machine_)};
   }
 
  private:
@@ -130,6 +130,15 @@ class MemoryLeft {
                              [](const HugepagesOfSize& a, const HugepagesOfSize& b) {
                                return a.free_mb() < b.free_mb();
                              });
+  }
+
+  // MiB in pages of the size that are reserved when more are. It is at most that of Most().
+  uint64_t FreeOfDefaultSize() const {
+    const uint64_t page_kib = machine_.DefaultHugepages().page_kib;
+    for (const HugepagesOfSize& size : hugepages_) {
+      if (size.page_kib == page_kib) return size.free_mb();
+    }
+    return 0;
   }
 
   const Machine& machine_;

@@ -70,6 +70,17 @@ LabHost HostOf(const json& value) {
   return host;
 }
 
+json ToValue(const UsedInterface& used) {
+  return {
+      {"namespace", ToValue(used.where)}, {"cookie", used.cookie}, {"interface", used.interface}};
+}
+
+UsedInterface UsedOf(const json& value) {
+  return {.where = RefOf(value.at("namespace")),
+          .cookie = value.at("cookie").get<uint64_t>(),
+          .interface = value.at("interface").get<std::string>()};
+}
+
 std::string Line(const json& value) { return value.dump() + "\n"; }
 
 // Throws json::exception for a value of another form.
@@ -78,6 +89,8 @@ void ReadHead(const json& value, LabRecord* record) {
   record->boot = value.at("boot").get<std::string>();
   record->mark = value.at("mark").get<std::string>();
   for (const json& host : value.at("hosts")) record->hosts.push_back(HostOf(host));
+  if (!value.contains("used")) return;  // a journal of 0.1.0
+  for (const json& used : value.at("used")) record->used.push_back(UsedOf(used));
 }
 
 void ReadMade(const json& value, LabRecord* record) {
@@ -96,11 +109,14 @@ void ReadMade(const json& value, LabRecord* record) {
 std::string HeadLine(const LabRecord& record) {
   json hosts = json::array();
   for (const LabHost& host : record.hosts) hosts.push_back(ToValue(host));
+  json used = json::array();
+  for (const UsedInterface& one : record.used) used.push_back(ToValue(one));
   return Line({{"bfly_lab", kVersion},
                {"name", record.name},
                {"boot", record.boot},
                {"mark", record.mark},
-               {"hosts", hosts}});
+               {"hosts", hosts},
+               {"used", used}});
 }
 
 std::string LineOf(const MadeNamespace& made) {

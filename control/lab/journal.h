@@ -37,11 +37,20 @@ struct MadeLink {
   friend bool operator==(const MadeLink&, const MadeLink&) = default;
 };
 
+// The interface of a host of kind interface, which was there before and is the port.
+struct UsedInterface {
+  NamespaceRef where;
+  uint64_t cookie = 0;  // of that namespace
+  std::string interface;
+  friend bool operator==(const UsedInterface&, const UsedInterface&) = default;
+};
+
 struct LabRecord {
   std::string name;
   std::string boot;  // of Linux: nothing that was made before the last boot is there any more
   std::string mark;  // drawn at random; the files of namespaces in /run/netns contain it
   std::vector<LabHost> hosts;
+  std::vector<UsedInterface> used;
   std::vector<MadeNamespace> namespaces;
   std::vector<MadeLink> links;
   bool up = false;  // the lab came up whole

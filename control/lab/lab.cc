@@ -206,6 +206,11 @@ absl::StatusOr<LabJournal> MakeLab(const LabPlan& plan, const std::string& run_d
   if (record.boot.empty()) return absl::InternalError("cannot read the number of this boot");
   record.mark = *mark;
   record.hosts = plan.hosts;
+  for (const NeededInterface& needed : plan.needed) {
+    const absl::StatusOr<NetNamespace> where = NetNamespace::Open(needed.where);
+    if (!where.ok()) return At(needed.field, where.status());
+    record.used.push_back({needed.where, where->cookie(), needed.interface});
+  }
   absl::StatusOr<LabJournal> journal = LabJournal::Create(run_dir, record);
   if (!journal.ok()) return journal.status();
   between();
@@ -236,6 +241,22 @@ Removal RemoveLab(const LabRecord& record) {
   return removal;
 }
 
+namespace {
+
+// Opens the namespace of an interface that was there before. NotFound: it is gone.
+// FailedPrecondition: this process is in another namespace than the one in which the lab was made.
+absl::StatusOr<NetNamespace> NamespaceOf(const UsedInterface& used, const LabRecord& record) {
+  absl::StatusOr<NetNamespace> there = NetNamespace::Open(used.where);
+  if (!there.ok() && !IsGone(there.status())) return there.status();
+  if (there.ok() && !IsOfAnotherBoot(record) && there->cookie() == used.cookie) return there;
+  if (used.where.kind == NamespaceRef::Kind::kCaller && !IsOfAnotherBoot(record)) {
+    return absl::FailedPreconditionError("the lab was made in another network namespace");
+  }
+  return absl::NotFoundError(absl::StrCat(used.where.text(), " is gone"));
+}
+
+}  // namespace
+
 absl::StatusOr<NetNamespace> NamespaceOf(const LabHost& host, const LabRecord& record) {
   if (!host.has_namespace) {
     return absl::NotFoundError(
@@ -257,12 +278,17 @@ absl::StatusOr<NetNamespace> NamespaceOf(const LabHost& host, const LabRecord& r
 }
 
 std::string StateOf(const LabHost& host, const LabRecord& record) {
-  if (!host.has_namespace) return "";
-  const absl::StatusOr<NetNamespace> there = NamespaceOf(host, record);
+  const auto used =
+      std::find_if(record.used.begin(), record.used.end(),
+                   [&host](const UsedInterface& one) { return one.interface == host.port; });
+  const bool is_used = !host.has_namespace && used != record.used.end();
+  if (!host.has_namespace && !is_used) return "";
+  const absl::StatusOr<NetNamespace> there =
+      is_used ? NamespaceOf(*used, record) : NamespaceOf(host, record);
   if (absl::IsPermissionDenied(there.status())) return "not known without sudo";
   if (absl::IsNotFound(there.status())) return "gone";
   if (!there.ok()) return "not known";
-  const auto found = FindIn(*there, host.interface);
+  const auto found = FindIn(*there, is_used ? host.port : host.interface);
   if (!found.ok()) return "not known";
   if (!*found) return "gone";
   return (*found)->up ? "up" : "down";

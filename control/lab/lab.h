@@ -34,8 +34,9 @@ bool IsOfAnotherBoot(const LabRecord& record);
 // Removes what the record names, as far as it is still there and still the same thing.
 Removal RemoveLab(const LabRecord& record);
 
-// Whether a host that bfly lab up configures is as it was made: "up", "down", or "gone"; "not
-// known" or "not known without sudo" where that cannot be seen. Empty for other kinds of hosts.
+// Whether the interface of a host is as it was when the lab came up: "up", "down", or "gone"; "not
+// known" or "not known without sudo" where that cannot be seen. The interface of a host of kind
+// interface is its port. Empty for virtual machines, whose interfaces bfly does not see.
 std::string StateOf(const LabHost& host, const LabRecord& record);
 
 // Opens the namespace of a host. NotFound: it has none, or another one has its name now.

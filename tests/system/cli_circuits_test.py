@@ -240,11 +240,14 @@ placement: [{{stages: 0-5, lcore: {LCORES[0]}}}]
         self.assertEqual(self.json("circuit", "list")["total"], 16)
 
     def test_protocols_are_measured_beside_the_textbook(self):
-        bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 1)
+        bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 2)
+        self.assertEqual(bench["textbook_runs"], 1)
         self.assertGreater(bench["operations_per_second"], 0)
-        self.assertAlmostEqual(bench["operations_per_second"] * bench["seconds"], 64, places=3)
+        self.assertGreaterEqual(bench["operations"], 1 << 20, "a run is long enough for the clock")
+        self.assertEqual(bench["operations"] % 64, 0, "whole permutations")
+        self.assertAlmostEqual(bench["operations_per_second"] * bench["seconds"], bench["operations"], places=3)
         self.assertGreater(bench["ratio"], 0)
-        shared = self.json("bench", "circuits", "--protocol", "benes", "--rows", 64, "--runs", 1, "--workers", 2)
+        shared = self.json("bench", "circuits", "--protocol", "benes", "--rows", 1024, "--runs", 1, "--workers", 2)
         self.assertEqual(shared["workers"], 2)
         alone = self.bfly("bench", "circuits", "--protocol", "minimum", "--rows", 64, "--workers", 2, check=False)
         self.assertEqual(alone.returncode, 1)

@@ -7,8 +7,8 @@ import subprocess
 import unittest
 import unittest.mock
 
-from command_line import BFLY, LCORES, CommandLineTest
-from lab import BUILD, PATIENCE, wait_until
+from command_line import BB16, BFLY, LCORES, CommandLineTest
+from lab import BUILD, PATIENCE
 
 
 class UpTest(CommandLineTest):
@@ -61,15 +61,22 @@ class UpTest(CommandLineTest):
         self.bfly("down", "--controller", f"unix:{self.run_dir}/controller.sock")
         self.assertEqual(self.pids(), [])
 
-    def daemon(self, program, *words):
-        """One that somebody else started, such as a unit."""
-        self.run_dir.mkdir(exist_ok=True)
-        name = words[1] if words else "controller"
-        process = subprocess.Popen([BUILD / program, "--run-dir", self.run_dir, *words], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        wait_until((self.run_dir / f"{name}.sock").exists, f"{name} serves")
+    def test_a_replacement_that_cannot_be_told_of_runs_on(self):
+        """The fabric that was there before is gone."""
+        first, second = (self.write(f"{name}.yaml", f"{BB16}data_planes: [{{name: {name}, memory_mb: 256}}]\n") for name in ("dp0", "dp1"))
+        self.bfly("up", first)
+        for file, name, words in ((second, "dp1", ("--json",)), (first, "dp0", ())):
+            self.unheard("up", file, "--replace", *words)
+            self.assertEqual([plane["name"] for plane in self.json("status")["data_planes"]], [name])
+            self.assertEqual(sorted(path.stem for path in self.run_dir.glob("*.pid")), ["controller", name])
+        self.bfly("down")
+
+    def test_run_directories_whose_sockets_grpc_would_not_find_are_refused(self):
+        for sign in "#?%":
+            self.run_dir = self.directory / f"a{sign}b"
+            refused = self.bfly("up", self.file, check=False)
+            self.assertEqual((refused.returncode, self.run_dir.exists()), (1, False), refused.stdout)
+            self.assertIn(f"run-dir: {self.run_dir} has a '{sign}'", refused.stderr)
 
     def test_directories_are_refused_for_daemons_that_run(self):
         self.daemon("bfly-controller")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A test of `bfly lab` in a machine of its own, with a file of four hosts, and what may be left behind."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -66,6 +67,22 @@ class LabCase(CommandLineTest):
             if str(self.run_dir).encode() in command:
                 left.append(command)
         self.assertEqual(left, [])
+        self.assertFalse((self.run_dir / "lab.journal").exists())
+
+    def not_well(self, wrong):
+        """What `bfly lab status` shows; it fails and says that this is `wrong`, and nothing else."""
+        done = self.bfly("lab", "status", "--json", check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(f"lab {self.name}: {wrong}\n", done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, text, *said):
+        before = machine()
+        done = self.up(self.write("wrong.yaml", text), check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        for words in said:
+            self.assertIn(words, done.stderr)
+        self.assertEqual(machine(), before)
         self.assertFalse((self.run_dir / "lab.journal").exists())
 
     def down(self):

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from command_line import BFLY, LCORES, alive
-from lab import BUILD, PATIENCE, run, wait_until
+from lab import PATIENCE, run, wait_until
 from lab_case import FOUR, HOSTS, LabCase, in_a_machine_of_its_own, machine
 
 NOBODY = 65534
@@ -40,13 +40,6 @@ class LabUpTest(LabCase):
         self.assertIn("not resumed", self.up(self.four).stdout)
         self.assertEqual(self.json("circuit", "list").get("circuits", []), [])
         self.down()
-
-    def not_well(self, wrong):
-        """What `bfly lab status` shows; it fails and says that this is `wrong`, and nothing else."""
-        done = self.bfly("lab", "status", "--json", check=False)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn(f"lab {self.name}: {wrong}\n", done.stderr)
-        return json.loads(done.stdout)
 
     # -- what it makes -----------------------------------------------------------------------------
 
@@ -186,12 +179,9 @@ class LabUpTest(LabCase):
             self.is_as_before()
 
     def test_a_lab_that_cannot_be_told_of_leaves_nothing(self):
-        with open("/dev/full", "w") as full:
-            done = subprocess.run([BFLY, "lab", "up", self.four, "--name", self.name, "--json", "--run-dir", self.run_dir], stdout=full,
-                                  stderr=subprocess.PIPE, text=True, timeout=2 * PATIENCE, check=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot write to standard output", done.stderr)
-        self.is_as_before()
+        for words in (("--json",), ()):
+            self.unheard("lab", "up", self.four, "--name", self.name, *words)
+            self.is_as_before()
 
     def test_addresses_routes_and_mtu_are_those_of_the_file(self):
         self.up(self.write("more.yaml", FOUR.replace(
@@ -235,6 +225,7 @@ class LabUpTest(LabCase):
         self.ping("own", "10.77.0.2")
         self.ping("box", "10.77.0.3")
         self.assertTrue((self.directory / "vm.sock").is_socket())
+        self.assertEqual([host["state"] for host in self.json("lab", "status")["hosts"]], ["up", "up", "up", ""])
         self.assertIn("of kind machine", self.execute("vm", "true").stderr)
         self.down()
         self.assertEqual(run("ip", "-n", switch, "-br", "link").split()[0::3].count("bf0"), 0)
@@ -242,49 +233,7 @@ class LabUpTest(LabCase):
         interfaces = pathlib.Path("/proc", str(container.pid), "net/dev").read_text()
         self.assertNotIn("eth0", interfaces)
 
-    def daemon(self, program, name, *words):
-        """One that somebody else started, such as a unit."""
-        process = subprocess.Popen([BUILD / program, "--run-dir", self.run_dir, *words], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        wait_until((self.run_dir / f"{name}.sock").exists, f"{name} serves")
-
-    def test_a_fabric_in_daemons_of_somebody_else_is_unloaded_and_they_run_on(self):
-        self.run_dir.mkdir()
-        self.daemon("bfly-controller", "controller")
-        self.daemon("bfly-dataplane", "dp0", "--name", "dp0")
-        # This data plane cannot be in a namespace that is made later.
-        self.refused(FOUR, f"data plane dp0 in {self.run_dir} runs already, so it is not in network namespace {self.name}-fabric")
-        run("ip", "link", "add", "there0", "type", "veth", "peer", "name", "there1")
-        self.addCleanup(run, "ip", "link", "del", "there0")
-        run("ip", "link", "set", "there0", "up")
-        here = self.write("here.yaml", FOUR.split("hosts:")[0] + """hosts:
-  - {name: own, rows: 0, addresses: 10.77.0.1/24}
-  - {name: there, rows: 1, kind: interface, port_interface: there0}
-""")
-        for ended in (False, True):
-            self.up(here)
-            self.assertTrue(self.json("lab", "status")["fabric_runs"])
-            if ended:
-                self.bfly("down")
-            told = self.json("lab", "down")
-            # By hand: host "own" has a namespace and a pair of interfaces.
-            self.assertEqual(("conservation" in told["account"], told["namespaces"], told["links"]), (not ended, 1, 1))
-            self.assertFalse(self.json("status").get("loaded", False))
-            self.assertEqual(machine()["names"], self.before["names"])
-            self.assertNotIn("bf0", run("ip", "link"))
-
     # -- what it refuses ---------------------------------------------------------------------------
-
-    def refused(self, text, *said):
-        before = machine()
-        done = self.up(self.write("wrong.yaml", text), check=False)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        for words in said:
-            self.assertIn(words, done.stderr)
-        self.assertEqual(machine(), before)
-        self.assertFalse((self.run_dir / "lab.journal").exists())
 
     def test_names_that_somebody_has_are_refused_and_left_alone(self):
         name = self.foreign_namespace(f"{self.name}-h2")

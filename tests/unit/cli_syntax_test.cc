@@ -9,6 +9,7 @@
 #include <iterator>
 #include <utility>
 
+#include "control/cli/bench_all.h"
 #include "control/cli/set_each.h"
 #include "control/cli/suggestion.h"
 #include "control/cli/syntax.h"
@@ -171,6 +172,18 @@ TEST(Parser, EveryHelpHasTheExitCodesAndEveryVerbButTwoTakesJson) {
         << path;
     const bool none = ends_as_another || path == "bfly completion";
     EXPECT_EQ(verb->get_option_no_throw("--json") == nullptr, none) << path;
+  }
+}
+
+TEST(Parser, TakesTheOptionsOfEveryFigureOfBenchAll) {
+  for (const BenchFigure& figure : AllFigures()) {
+    for (const std::vector<std::string>& options : {figure.words, figure.quick_words}) {
+      Invocation invocation;
+      const auto app = BuildParser(invocation);
+      std::vector<std::string> words(options.rbegin(), options.rend());  // the last one first
+      words.emplace_back("bench");
+      EXPECT_NO_THROW(app->parse(words)) << testing::PrintToString(options);
+    }
   }
 }
 

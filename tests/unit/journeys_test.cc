@@ -133,10 +133,27 @@ TEST(Journeys, OfFramesToARowWithoutAPortAreNotComplete) {
   }
   ASSERT_EQ(journeys.complete().size(), 1u);
   EXPECT_EQ(journeys.complete()[0].first.data(), "");
-  ASSERT_EQ(journeys.begun().size(), 1u);
-  EXPECT_TRUE(journeys.begun()[0].is_dropped);
-  EXPECT_FALSE(journeys.begun()[0].has_left);
+  ASSERT_EQ(journeys.dropped().size(), 1u);
+  EXPECT_TRUE(journeys.dropped()[0].is_dropped);
+  EXPECT_FALSE(journeys.dropped()[0].has_left);
   EXPECT_EQ(journeys.ended(), 2u);
+  EXPECT_TRUE(journeys.open().empty());
+}
+
+TEST(Journeys, ThatEndedAreCountedHoweverManyAndTakeNoRoom) {
+  Journeys journeys(2);
+  journeys.SetHops(1);
+  for (uint64_t i = 0; i < 3; ++i) {
+    const uint64_t entered = kDay + i * 3'000'000'000;
+    v1::CapturedFrame end = Left(entered, 10, "a");
+    end.clear_port();
+    journeys.Add(At(0, entered, 0, "a"), "dp0");
+    EXPECT_EQ(journeys.ended(), i);
+    journeys.Add(end, "dp0");
+  }
+  EXPECT_EQ(journeys.ended(), 3u);
+  EXPECT_TRUE(journeys.open().empty());
+  EXPECT_EQ(journeys.dropped()[2].entered_ns, kDay + 6'000'000'000);
 }
 
 TEST(Journeys, ThatLackTheirFirstLinkMakeRoomForOthers) {

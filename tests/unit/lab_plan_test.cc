@@ -131,6 +131,7 @@ LabRecord Everything() {
                    .interface = "",
                    .port = "/v",
                    .addresses = {}}};
+  record.used = {{NamespaceRef(), 1, "eno2"}, {NamespaceRef::Named("mine"), 6, "eno3"}};
   record.namespaces = {{"lab-fabric", 5}, {"lab-a", (uint64_t{1} << 63) + 7}};
   record.links = {{.port = {NamespaceRef(), 1, "bf3", "06:00:00:00:00:01"},
                    .host = {NamespaceRef::Named("lab-a"), 7, "eth0", "02:bf:00:00:00:03"}},
