@@ -2,10 +2,8 @@
 """The Python package against real daemons: what it does is seen by `bfly`, and what is wrong comes as bfly.Error."""
 import concurrent.futures
 import contextlib
-import csv
 import numbers
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -16,10 +14,10 @@ import unittest.mock
 
 import grpc
 
-from command_line import CommandLineTest, balances
-from lab import PATIENCE, PYTHON_PATH, ROOT, wait_until
+from command_line import balances
+from lab import PATIENCE, PYTHON_PATH, wait_until
+from python_case import PythonCase
 
-sys.path.insert(0, PYTHON_PATH)
 import bfly  # noqa: E402
 from bfly.v1 import data_server_pb2, data_server_pb2_grpc, events_pb2, events_pb2_grpc, fabric_pb2_grpc  # noqa: E402
 
@@ -36,17 +34,11 @@ esac
 """
 
 
-class PythonClientTest(CommandLineTest):
+class PythonClientTest(PythonCase):
     def connect(self):
         fabric = bfly.connect(run_dir=self.run_dir)
         self.addCleanup(fabric.close)
         return fabric
-
-    def refused(self, code, field, call, *arguments, **more):
-        with self.assertRaises(bfly.Error) as caught:
-            call(*arguments, **more)
-        self.assertEqual((caught.exception.code.name, caught.exception.field), (code, field), caught.exception)
-        return caught.exception
 
     def in_use(self, resource):
         return next(r["in_use"] for r in self.json("status")["resources"] if r["name"] == resource)
@@ -65,7 +57,8 @@ class PythonClientTest(CommandLineTest):
         self.addCleanup(fabric.close)
         for field, call in (
                 ("input", lambda: bfly.set_up(-1, 2)), ("output", lambda: bfly.set_up(1, 2**32)), ("rows", lambda: bfly.set_up(1, 2, rows=[-1])),
-                ("stage", lambda: bfly.set_up(1, 2, avoid=[(-1, 0, 0)])), ("id", lambda: bfly.release(-7)),
+                ("stage", lambda: bfly.set_up(1, 2, avoid=[(-1, 0, 0)])), ("avoid", lambda: bfly.set_up(1, 2, avoid=[(0, 4)])),
+                ("link", lambda: list(fabric.circuits.list(link=(0, 4)))), ("id", lambda: bfly.release(-7)),
                 ("stages", lambda: bfly.links(stages=iter([-1]))), ("row", lambda: bfly.source(to=-1)),
                 ("permutation", lambda: bfly.source(to=[1, -1])), ("input", lambda: fabric.circuits.list(input=-1)),
                 ("outputs", lambda: fabric.circuits.route([1, -1])), ("batch", lambda: fabric.circuits.stream([], batch=0)),
@@ -86,6 +79,10 @@ class PythonClientTest(CommandLineTest):
             self.assertEqual((caught.exception.field, caught.exception.code.name), (field, "INVALID_ARGUMENT"), caught.exception)
             self.assertTrue(caught.exception.message.startswith(f"{field}: "), caught.exception.message)
 
+    def test_run_directories_whose_sockets_grpc_would_not_find_are_refused(self):
+        for sign in "#?%":
+            self.refused("INVALID_ARGUMENT", "run_dir", bfly.connect, run_dir=self.directory / f"a{sign}b")
+
     def test_arguments_of_a_wrong_type_are_type_errors(self):
         for row in ("3", 3.5):
             self.assertRaises(TypeError, bfly.set_up, row, 2)
@@ -98,7 +95,7 @@ class PythonClientTest(CommandLineTest):
 
     def test_files_of_tls_that_are_not_there_are_named(self):
         there = self.write("there.pem", "not a certificate")
-        for given, field in (({"CA": "/nowhere/ca.pem"}, "$BFLY_TLS_CA"),
+        for given, field in (({}, "$BFLY_TLS_CA"), ({"CA": "/nowhere/ca.pem"}, "$BFLY_TLS_CA"),
                              ({"CA": there, "KEY": "/nowhere/key.pem", "CERT": there}, "$BFLY_TLS_KEY"),
                              ({"CA": there, "KEY": there}, "$BFLY_TLS_CERT"), ({"CA": there, "CERT": there}, "$BFLY_TLS_KEY")):
             # A key without its certificate would end the process inside of gRPC.
@@ -356,42 +353,6 @@ class PythonClientTest(CommandLineTest):
             broken = self.write("broken.yaml", "name: x\n")
             with self.assertRaisesRegex(bfly.Error, "network: is missing"), bfly.up(broken, run_dir=self.run_dir):
                 self.fail("a wrong file")
-
-    def test_an_experiment(self):
-        file, out = ROOT / "topologies/experiments/circuits-congestion.yaml", self.directory / "results"
-        settings = {"d": [4], "protocol": ["collision", "minimum"], "seeds": "1..10", "permutation": "random"}
-        with self.with_bfly_in_the_path():
-            run = bfly.measure(file, out, settings=settings, jobs=2)
-            self.assertRaisesRegex(bfly.Error, "results", bfly.measure, file, out, settings=settings)
-            self.refused("UNKNOWN", "", bfly.measure, file, self.directory / "wrong", settings={"d": 99})
-            self.refused("INVALID_ARGUMENT", "", bfly.measure, file, self.directory / "wrong", jobs=99)
-        with open(out / "results.csv", newline="") as file:
-            rows = list(csv.DictReader(file))
-        table = run.results()
-        self.assertEqual((len(table), list(table.columns)), (len(rows), list(rows[0])))
-        self.assertEqual(set(table["protocol"]), {"collision", "minimum"})
-        self.assertAlmostEqual(table["mean"].sum(), sum(float(row["mean"]) for row in rows))
-        claims = run.claims()
-        self.assertEqual((run.passed, run.verdicts["PASS"]), (True, (claims["verdict"] == "PASS").sum()))
-        self.assertEqual(bfly.Experiment(out).verdicts, run.verdicts)
-        self.refused("NOT_FOUND", "", bfly.Experiment, self.directory)
-        # A file of which a crash left a part is told; where results are to be, it does not count as results.
-        torn = self.directory / "torn"
-        torn.mkdir()
-        (torn / "results.json").write_text((out / "results.json").read_text()[:100])
-        self.assertIn("results.json is damaged", self.refused("DATA_LOSS", "", bfly.Experiment, torn).message)
-        self.refused("FAILED_PRECONDITION", "", bfly.Experiment, torn / "results.json")
-        with self.with_bfly_in_the_path():
-            self.refused("UNKNOWN", "", bfly.measure, "no-such-file.yaml", torn)
-            self.refused("UNKNOWN", "", bfly.measure, "no-such-file.yaml", torn / "results.json")
-        (torn / "results.json").write_text("[]")
-        self.refused("DATA_LOSS", "", bfly.Experiment, torn)
-        # Python says by None that a module is not there.
-        with unittest.mock.patch.dict(sys.modules, pandas=None):
-            self.assertIn("python3-pandas", self.refused("FAILED_PRECONDITION", "", run.results).message)
-
-    def with_bfly_in_the_path(self):
-        return unittest.mock.patch.dict("os.environ", PATH=f"{pathlib.Path(PYTHON_PATH).parents[1]}:/usr/bin:/bin")
 
 
 if __name__ == "__main__":

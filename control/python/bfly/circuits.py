@@ -18,8 +18,16 @@ _PAGE = 1000
 _LONGEST_BATCH = 4096
 
 
+def _ref(field: str, link: Link) -> pb.LinkRef:
+    try:
+        stage, row, port = link
+    except ValueError:
+        raise ArgumentError(field, f"{link!r} is not a link: (stage, row, port)") from None
+    return made(pb.LinkRef, stage=stage, row=row, port=port)
+
+
 def _refs(links: Iterable[Link]) -> list[pb.LinkRef]:
-    return [made(pb.LinkRef, stage=stage, row=row, port=port) for stage, row, port in links]
+    return [_ref("avoid", link) for link in links]
 
 
 def _id(circuit: pb.Circuit | int) -> int:
@@ -79,7 +87,7 @@ class Circuits:
              broken: bool | None = None) -> Iterator[pb.Circuit]:
         """The standing circuits that fit the filters. A page is read when the one before it is used up."""
         return self._pages(made(pb.ListRequest, input=input, output=output, page_size=_PAGE,
-                                link=_refs([link])[0] if link else None, broken=broken))
+                                link=_ref("link", link) if link else None, broken=broken))
 
     def _pages(self, request: pb.ListRequest) -> Iterator[pb.Circuit]:
         while True:

@@ -64,26 +64,28 @@ def measure(file: str | os.PathLike[str], out: str | os.PathLike[str], *, clock:
     """Runs an experiment file and writes its results to the folder `out`, which must not exist or holds it unfinished.
 
     `settings` lays values over the file's, such as {"d": [4, 6], "seeds": "1..10"}. A claim that fails is not an error: see
-    `passed` and `claims()`.
+    `passed` and `claims()`. Raises Error if a claim that is named is judged at no point, or if the plots cannot be drawn.
     """
     words = ["measure", str(file), "--out", str(out)]
     for key, value in (settings or {}).items():
         words += ["--set", f"{key}={json.dumps(value) if isinstance(value, (list, tuple)) else value}"]
     words += [] if clock is None else ["--clock", clock]
     words += [] if jobs is None else ["--jobs", str(jobs)]
-    before = _measured(out)
+    before = _complete(out)
     try:
         run(*words)
     except Error as error:
-        # Exit code 1 is also that of claims that failed: then this run has left results.
-        if before or error.code != grpc.StatusCode.UNKNOWN or not _measured(out):
+        # Exit code 1 is also that of claims that failed. Then this run has left complete results with a FAIL.
+        if before or error.code != grpc.StatusCode.UNKNOWN or not _complete(out) or Experiment(out).verdicts.get("FAIL", 0) == 0:
+            raise
+        if "judged at no point" in error.message:
             raise
     return Experiment(out)
 
 
-def _measured(folder: str | os.PathLike[str]) -> bool:
-    """Whether the folder holds the results of all trials."""
+def _complete(folder: str | os.PathLike[str]) -> bool:
+    """Whether the folder holds the results of all trials and their plots."""
     try:
-        return bool(Experiment(folder).summary["measured"])
+        return bool(Experiment(folder).summary.get("complete"))
     except Error:
         return False

@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 
 from .circuits import Circuits
+from .errors import ArgumentError
 from .events import Events
 from .faults import Links, Nodes
 from .ports import Ports
@@ -87,7 +88,10 @@ class Fabric:
 
 def run_directory(run_dir: str | os.PathLike[str] | None) -> pathlib.Path:
     """Where `bfly` looks for the controller: in `run_dir`, else in $BFLY_RUN_DIR, else in /run/bfly."""
-    return pathlib.Path(run_dir or os.environ.get("BFLY_RUN_DIR") or _RUN_DIR)
+    directory = pathlib.Path(run_dir or os.environ.get("BFLY_RUN_DIR") or _RUN_DIR)
+    if any(sign in str(directory) for sign in "#?%"):
+        raise ArgumentError("run_dir", f"{directory} has a '#', '?' or '%', with which gRPC does not find the sockets in it")
+    return directory
 
 
 def connect(address: str | None = None, *, run_dir: str | os.PathLike[str] | None = None, timeout: float = 60.0) -> Fabric:

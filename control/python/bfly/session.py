@@ -33,8 +33,8 @@ def _channel(address: str) -> grpc.Channel:
         return grpc.insecure_channel(address, options=_OPTIONS)
     ca, key, certificate = (_file(f"BFLY_TLS_{name}") for name in ("CA", "KEY", "CERT"))
     if ca is None:
-        raise Error(grpc.StatusCode.INVALID_ARGUMENT, f"{address} is reached by TCP, which is encrypted: name the authority that signed "
-                    "the controller's certificate in $BFLY_TLS_CA (and your own certificate in $BFLY_TLS_CERT and $BFLY_TLS_KEY)")
+        raise ArgumentError("$BFLY_TLS_CA", f"is not set, but {address} is reached by TCP, which is encrypted: name there the authority "
+                            "that signed the controller's certificate (and your own certificate in $BFLY_TLS_CERT and $BFLY_TLS_KEY)")
     if (key is None) != (certificate is None):
         # gRPC would abort the whole program.
         missing, given = ("KEY", "CERT") if key is None else ("CERT", "KEY")
