@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "control/cli/client.h"
@@ -71,12 +72,14 @@ absl::StatusOr<Answers> TopReader::Ask() {
   }
   if (asked.ok())
     asked = calls_.Call(circuits_.get(), &v1::Circuits::Stub::List, circuits, &answers.circuits);
-  if (asked.ok()) {
-    asked = calls_.Call(traffic_.get(), &v1::Traffic::Stub::List, v1::ListTrafficRequest(),
-                        &answers.traffic);
-  }
   if (absl::IsFailedPrecondition(asked)) return Answers();
   if (!asked.ok()) return asked;
+  // Sources and latencies come from all data planes or not at all. The other figures are shown also
+  // while a data plane is away.
+  asked = calls_.Call(traffic_.get(), &v1::Traffic::Stub::List, v1::ListTrafficRequest(),
+                      &answers.traffic);
+  if (absl::IsCancelled(asked)) return asked;
+  if (!asked.ok()) answers.traffic_problem = std::string(asked.message());
   return answers;
 }
 

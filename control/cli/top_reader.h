@@ -24,7 +24,8 @@ namespace bfly::control {
 class TopReader {
  public:
   TopReader(Part part, const Common& common);
-  // One round of questions. A fabric that is unloaded meanwhile counts as not loaded.
+  // One round of questions. A fabric that is unloaded before its circuits are read counts as not
+  // loaded. A data plane that is away does not end the round.
   absl::StatusOr<Answers> Ask();
   // A sample of this round, beside the round before.
   absl::StatusOr<Sample> Next();

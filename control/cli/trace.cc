@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -97,6 +98,61 @@ void Print(const std::vector<Journey>& journeys, const Common& common) {
   if (common.json) printf("%s\n", all.dump(1).c_str());
 }
 
+// The row where frames enter, and the row where they leave.
+using EndRows = std::pair<uint32_t, uint32_t>;
+
+std::string FromTo(const EndRows& rows) {
+  return absl::StrCat(" from row ", rows.first, " to row ", rows.second);
+}
+
+// Some frames were followed to their end and left, but fewer than `wanted`.
+absl::Status TooFew(const Journeys& journeys, uint64_t wanted, const EndRows& rows,
+                    bool interrupted) {
+  const uint64_t left = journeys.complete().size();
+  std::string text = absl::StrCat(left, " of ", wanted, " frames went", FromTo(rows));
+  // If the others were dropped, the command has not waited any longer.
+  if (journeys.ended() < wanted) text += interrupted ? " before the interrupt" : " in the time";
+  const uint64_t dropped = std::min<uint64_t>(journeys.dropped().size(), wanted - left);
+  if (dropped > 0) {
+    absl::StrAppend(&text, "; ", dropped, dropped == 1 ? " was" : " were",
+                    " dropped there as no_port_at_row");
+  }
+  return journeys.ended() < wanted ? absl::DeadlineExceededError(text) : absl::NotFoundError(text);
+}
+
+// No frame left. Prints the first one that came far enough.
+absl::Status NoneLeft(const Journeys& journeys, const EndRows& rows, bool interrupted,
+                      const absl::Status& status, const Common& common) {
+  const std::vector<Journey>& dropped = journeys.dropped();
+  const std::vector<Journey> begun = journeys.begun();
+  const std::vector<Journey>& seen = dropped.empty() ? begun : dropped;
+  if (!seen.empty()) Print({seen.front()}, common);
+  if (!status.ok()) return status;
+  if (seen.empty() && journeys.open().empty()) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("no frame went", FromTo(rows),
+                     interrupted ? " before the interrupt"
+                                 : " in the time; send one, or wait longer with --seconds"));
+  }
+  if (seen.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "frames", FromTo(rows),
+        " were seen, and none of them at the first link of the path that is followed; frames that "
+        "go by an intermediate row (--late vlb) are not followed"));
+  }
+  if (seen.front().is_dropped) {
+    return absl::NotFoundError(absl::StrCat("row ", rows.second,
+                                            " has no port, so frames of hosts are dropped there as "
+                                            "no_port_at_row; the table has the hops of the first"));
+  }
+  return absl::NotFoundError(
+      begun.size() == 1
+          ? "one frame was seen, but not to its end; the table has the hops that it made"
+          : absl::StrCat(begun.size(),
+                         " frames were seen, and none of them to its end; the table has the hops "
+                         "of the first"));
+}
+
 absl::Status Trace(const TraceOptions& options, const Common& common) {
   const auto pair = RowPairOf(options.pair);
   if (!pair.ok()) return pair.status();
@@ -120,43 +176,11 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
   SignalReader signals;  // before gRPC starts threads
   const absl::Status status = ReadCapture(request, common, signals, take, &interrupted);
   std::vector<Journey> shown = journeys.complete();
+  if (shown.empty()) return NoneLeft(journeys, *pair, interrupted, status, common);
   if (shown.size() > options.count) shown.resize(options.count);
-  if (!shown.empty()) {
-    Print(shown, common);
-    if (shown.size() == options.count || !status.ok()) return status;
-    return absl::DeadlineExceededError(absl::StrCat(
-        shown.size(), " of ", options.count, " frames went from row ", pair->first, " to row ",
-        pair->second, interrupted ? " before the interrupt" : " in the time"));
-  }
-  const std::vector<Journey> begun = journeys.begun();
-  if (!status.ok()) {
-    if (!begun.empty()) Print({begun.front()}, common);
-    return status;
-  }
-  if (journeys.open().empty()) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("no frame went from row ", pair->first, " to row ", pair->second,
-                     interrupted ? " before the interrupt"
-                                 : " in the time; send one, or wait longer with --seconds"));
-  }
-  if (begun.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "frames from row ", pair->first, " to row ", pair->second,
-        " were seen, and none of them at the first link of the path that is followed; frames that "
-        "go by an intermediate row (--late vlb) are not followed"));
-  }
-  Print({begun.front()}, common);
-  if (begun.front().is_dropped) {
-    return absl::NotFoundError(absl::StrCat("row ", pair->second,
-                                            " has no port, so frames of hosts are dropped there as "
-                                            "no_port_at_row; the table has the hops of the first"));
-  }
-  return absl::NotFoundError(
-      begun.size() == 1
-          ? "one frame was seen, but not to its end; the table has the hops that it made"
-          : absl::StrCat(begun.size(),
-                         " frames were seen, and none of them to its end; the table has the hops "
-                         "of the first"));
+  Print(shown, common);
+  if (shown.size() == options.count || !status.ok()) return status;
+  return TooFew(journeys, options.count, *pair, interrupted);
 }
 
 }  // namespace

@@ -2,7 +2,11 @@
 #include "control/controller/plane_events.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
+
+#include "control/events/event_record.h"
 
 namespace bfly::control {
 
@@ -119,7 +123,8 @@ void PlaneEvents::AddWorkers(const std::string& plane, v1::WorkersEvent::Change 
   v1::WorkersEvent& what = *event.mutable_workers();
   what.set_change(change);
   what.set_data_plane(plane);
-  what.mutable_lcores()->Add(lcores.begin(), lcores.end());
+  const auto shown = std::min<std::ptrdiff_t>(std::ssize(lcores), kMostInEvent);
+  what.mutable_lcores()->Add(lcores.begin(), lcores.begin() + shown);
   what.set_count(lcores.size());
   events_.Add(std::move(event));
 }

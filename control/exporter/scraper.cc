@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/exporter/steady_counts.h"
 
 namespace bfly::control {
 namespace {
@@ -61,9 +62,11 @@ std::shared_ptr<const Scrape> Scraper::Get() {
   if (newest_ != nullptr && newest_began_ >= asked) return newest_;
   newest_began_ = Clock::now();
   Scrape scrape = Read();
+  if (scrape.up && last_up_ != nullptr) KeepFromFalling(*last_up_, scrape);
   scrape.seconds = std::chrono::duration<double>(Clock::now() - newest_began_).count();
   if (scrape.problem != told_) tell_(told_ = scrape.problem);
   newest_ = std::make_shared<const Scrape>(std::move(scrape));
+  if (newest_->up) last_up_ = newest_;
   return newest_;
 }
 

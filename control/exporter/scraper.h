@@ -47,7 +47,8 @@ class Scraper {
   std::mutex mutex_;  // one scrape at a time; guards what follows
   Clock::time_point newest_began_;
   std::shared_ptr<const Scrape> newest_;
-  std::string told_;  // the problem
+  std::shared_ptr<const Scrape> last_up_;  // the newest one that the controller answered
+  std::string told_;                       // the problem
 };
 
 }  // namespace bfly::control

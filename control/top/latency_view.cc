@@ -44,7 +44,7 @@ ViewPage DrawLatency(const Sample& sample, const ViewState&, const Canvas& canva
     add("late workers", report.late(), {});
     for (const v1::StageLatency& stage : report.stages())
       add(absl::StrCat("stage ", stage.stage()), stage.latency(), stage.stage());
-  } else {
+  } else if (sample.traffic_known) {
     page.foot.push_back(
         PlainLine("no latencies: a source records them if it is started with --latency"));
   }

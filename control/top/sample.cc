@@ -232,6 +232,11 @@ Sample MakeSample(const Answers& now, const Answers* before, const Part& part) {
   sample.latency = now.traffic.latency();
   for (const std::string& problem : now.counters.problems())
     sample.problems.push_back(Printable(problem));
+  sample.traffic_known = now.traffic_problem.empty();
+  if (!sample.traffic_known) {
+    sample.problems.push_back(
+        Printable(absl::StrCat("sources and latencies are missing: ", now.traffic_problem)));
+  }
   return sample;
 }
 

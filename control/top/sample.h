@@ -26,6 +26,7 @@ struct Answers {
   v1::GetLinksResponse links;
   v1::ListResponse circuits;  // the first ones
   v1::ListTrafficResponse traffic;
+  std::string traffic_problem;  // why `traffic` is empty although a fabric is loaded
 };
 
 // Which stages, rows and ports are shown, in ascending order; empty: all of them.
@@ -110,6 +111,7 @@ struct Sample {
   std::vector<v1::Circuit> circuits;
   std::vector<v1::TrafficSourceStatus> sources;
   v1::LatencyReport latency;
+  bool traffic_known = true;  // else sources and latencies are empty, and a problem says why
   std::vector<std::string> problems;
 
   uint32_t shown_rows() const {

@@ -148,6 +148,24 @@ TEST_F(PlaneEventsTest, AProcessThatStartsAnewAndStaysOutOfStepIsToldOnce) {
                                   v1::WorkersEvent::STARTED));
 }
 
+TEST_F(PlaneEventsTest, NamesSixteenWorkersAndCountsAll) {
+  plane_.Learn([](DataPlane::Known& known) {
+    known.boot_id = "second";
+    known.workers.Clear();
+    for (uint32_t lcore = 1; lcore <= 20; ++lcore) known.workers.Add()->set_lcore(lcore);
+  });
+  EventCursor cursor = log_.BeginAt({.kinds = {v1::Event::WORKERS}}).cursor;
+  Look();
+  ASSERT_TRUE(log_.Read(cursor).has_value());  // the two of the first process are lost
+  const auto next = log_.Read(cursor);
+  ASSERT_TRUE(next.has_value());
+  const v1::WorkersEvent& started = next->event->workers();
+  EXPECT_EQ(started.change(), v1::WorkersEvent::STARTED);
+  EXPECT_EQ(started.lcores_size(), 16);
+  EXPECT_EQ(started.lcores(15), 16u);
+  EXPECT_EQ(started.count(), 20u);
+}
+
 TEST_F(PlaneEventsTest, WorkersOfAProcessThatAnswersLateAreNotLost) {
   SetReachable(false, /*late_looks=*/3);
   for (int look = 0; look < 10; ++look) Look();

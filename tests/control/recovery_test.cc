@@ -305,6 +305,12 @@ TEST_F(RecoveryTest, WhatAnotherFabricInADataPlaneCountsIsNotCounted) {
   EXPECT_THAT(counters.planes_missing(), ElementsAre("dp0"));
   ASSERT_THAT(counters.problems(), SizeIs(2));
   EXPECT_THAT(counters.problems(0), HasSubstr("dp0: it runs a fabric of somebody else; its last"));
+  // Nor are its sources and latencies those of the loaded fabric.
+  const absl::Status listed =
+      Call(*controller.traffic, &v1::Traffic::Stub::List, v1::ListTrafficRequest()).status();
+  EXPECT_EQ(listed.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(listed.message()),
+              HasSubstr("data plane dp0: it runs a fabric of somebody else"));
 }
 
 TEST_F(RecoveryTest, AnUnloadedDataPlaneIsIdleAndMayBeLoadedAgain) {

@@ -217,6 +217,25 @@ class TopTest(CommandLineTest):
         terminal.press("q")
         self.assertEqual(terminal.wait(), 0)
 
+    def test_a_data_plane_that_is_killed_leaves_the_rest_alive(self):
+        self.start_traffic("--latency")
+        terminal = self.terminal("top", "--interval", 100)
+        terminal.until(lambda shown: shown[23].startswith("q end"), "the fabric is shown")
+        os.kill(int((self.run_dir / "dp0.pid").read_text().split()[0]), signal.SIGKILL)
+        terminal.until(lambda shown: shown[23].startswith("data plane dp0: "), "the data plane is missed")
+        settle()
+        self.assertRegex(terminal.text()[23], "^data plane dp0: ")
+        self.assertNotIn(b"OLD FIGURES", terminal.seen)
+        terminal.press("6")
+        terminal.until(lambda _: terminal.reversed_text(1) == "6 latency", "the view of latencies")
+        self.assertFalse([line for line in terminal.text() if "end to end" in line or "--latency" in line])
+        terminal.press("q")
+        self.assertEqual(terminal.wait(), 0)
+        text = self.bfly("top", "--once", "--interval", "50ms").stdout
+        self.assertRegex(text, "(?m)^data plane dp0: ")
+        problems = self.json("top", "--interval", "50ms")["problems"]
+        self.assertRegex(problems[-1], "^sources and latencies are missing: data plane dp0: ")
+
     def test_a_terminal_without_colours_and_without_utf_8_has_plain_characters(self):
         self.start_traffic()
         terminal = self.terminal("top", "--interval", 100, LC_ALL="C", NO_COLOR="1")

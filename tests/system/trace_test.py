@@ -141,6 +141,13 @@ class TraceTest(unittest.TestCase):
             self.assertEqual(len(journey["hops"]), STAGES)
             self.assertEqual(journey["dropped"]["reason"], "no_port_at_row")
             self.assertNotIn("left", journey)
+            # A packet of a source ends in a sink there, and frames are dropped.
+            some = self.trace(net, "0 -> 7", "--count", "3")
+            net.bfly("traffic", "start", "--rows", "0", "--to", "7", "--rate", "100", "--packets", "1")
+            frames.send(hosts[0], [frames.frame(frames.row_mac(7), frames.row_mac(0), payload=text) for text in (b"1", b"2")])
+            self.assertEqual(some.popen.wait(30), 1, some.text())
+            self.assertIn("1 of 3 frames went from row 0 to row 7; 2 were dropped there as no_port_at_row", some.text())
+            self.assertEqual(some.text().count('"left"'), 1)
             net.down()
 
     def test_fewer_frames_than_were_asked_for(self):

@@ -4,9 +4,11 @@
 
 #include <iterator>
 #include <set>
+#include <tuple>
 
 #include "control/exporter/drop_reasons.h"
 #include "control/exporter/metrics.h"
+#include "control/exporter/steady_counts.h"
 #include "dataplane/core/ledger.h"
 
 namespace bfly::control {
@@ -140,6 +142,36 @@ TEST(DropReasons, AreThoseOfTheDataPlane) {
     wanted.insert(dataplane::DropReasonName(static_cast<dataplane::DropReason>(reason)));
   EXPECT_EQ(known, wanted);
   EXPECT_EQ(std::size(kPortDropReasons) + std::size(kInnerDropReasons), known.size());
+}
+
+TEST(KeepFromFalling, TheTimeOfSendingFallsOnlyWithThePackets) {
+  Scrape before = Loaded(), now = Loaded();
+  for (const uint32_t row : {6u, 7u, 3u, 0u}) {  // in any order
+    AddLink(before, 0, row, 10);
+    before.counters.mutable_links()->rbegin()->set_busy_ns(1'000'000'000);
+  }
+  for (const auto& [row, packets, busy_ns] :
+       {std::tuple(0u, 10u, 990'000'000u), std::tuple(3u, 9u, 900'000'000u),
+        std::tuple(5u, 1u, 100'000'000u), std::tuple(7u, 11u, 1'100'000'000u),
+        std::tuple(6u, 11u, 1'200'000u)}) {
+    AddLink(now, 0, row, packets);
+    now.counters.mutable_links()->rbegin()->set_busy_ns(busy_ns);
+  }
+  Scrape other = now;
+  other.fabric.set_name("another");
+  KeepFromFalling(before, now);
+  const auto busy = [](const Scrape& scrape, const char* row) {
+    return Value(FabricMetrics(scrape, 10), "bfly_link_busy_seconds_total", {{"row", row}});
+  };
+  EXPECT_DOUBLE_EQ(busy(now, "0"), 1.0);
+  EXPECT_DOUBLE_EQ(busy(now, "3"), 0.9);  // its data plane began anew
+  EXPECT_DOUBLE_EQ(busy(now, "5"), 0.1);
+  EXPECT_DOUBLE_EQ(busy(now, "7"), 1.1);
+  EXPECT_DOUBLE_EQ(busy(now, "6"), 0.0012);  // so did its, and it is faster now
+  EXPECT_DOUBLE_EQ(Value(FabricMetrics(now, 10), "bfly_stage_busy_seconds_total", {{"stage", "0"}}),
+                   3.1012);
+  KeepFromFalling(before, other);
+  EXPECT_DOUBLE_EQ(busy(other, "0"), 0.99);
 }
 
 TEST(FabricMetrics, ADataPlaneThatIsAwayHasNoCountersRatherThanZeros) {

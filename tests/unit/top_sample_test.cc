@@ -6,6 +6,7 @@
 #include "control/top/sample.h"
 #include "control/top/sample_json.h"
 #include "control/top/stages_text.h"
+#include "control/top/view.h"
 #include "tests/unit/top_fixture.h"
 
 namespace bfly::control {
@@ -13,6 +14,7 @@ namespace {
 
 using testing::DoubleEq;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -269,6 +271,22 @@ TEST(TopSample, AsJsonHasWhatTheViewsShow) {
   EXPECT_EQ(json["latency"]["late"]["p99"], 17);
   EXPECT_EQ(json["latency"]["stages"][0]["stage"], 1);
   EXPECT_EQ(json["latency"]["stages"][0]["p50"], 19);
+}
+
+TEST(TopSample, SaysWhyItHasNoLatencies) {
+  Answers answers = TopAnswers(4, 2, 10);
+  const auto foot = [&answers] {
+    std::string text;
+    for (const Line& line : DrawLatency(MakeSample(answers, nullptr, {}), {}, {}).foot)
+      text += PlainText(line);
+    return text;
+  };
+  EXPECT_THAT(foot(), HasSubstr("started with --latency"));
+  EXPECT_TRUE(MakeSample(answers, nullptr, {}).problems.empty());
+  answers.traffic_problem = "data plane dp0: it does not answer";
+  EXPECT_EQ(foot(), "");
+  EXPECT_THAT(MakeSample(answers, nullptr, {}).problems,
+              ElementsAre("sources and latencies are missing: data plane dp0: it does not answer"));
 }
 
 TEST(LinkRates, AreThoseOfTheGroupThatHasTheLink) {
