@@ -230,11 +230,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
                                                           const Interrupt& interrupt) {
   v1::Schedule schedule = request.schedule();
   if (absl::Status status = CheckScheduleRequest(&schedule); !status.ok()) return status;
-  if (request.dry_run()) {
-    absl::Status permitted = intent_.CheckPermitted(request.election_id());
-    if (!permitted.ok()) return permitted;
-    return dry_runs_.Route(schedule, intent_, interrupt);
-  }
+  if (request.dry_run()) return dry_runs_.Route(schedule, intent_, interrupt);
   const auto change = intent_.BeginChange(request.election_id(), deadline);
   if (!change.ok()) return change.status();
   absl::Status known = CompareFirst(deadline, /*begin_kept=*/!request.replace(), interrupt);

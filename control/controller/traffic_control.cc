@@ -52,6 +52,9 @@ absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, bool
                         Deadline deadline, v1::ListTrafficResponse* response) {
   google::protobuf::RepeatedPtrField<v1::StageLatency> stages;
   for (const auto& plane : planes) {
+    // Somebody else's fabric has sources and latencies of its own.
+    if (absl::Status status = plane->CheckCounts(); !status.ok())
+      return ErrorAtPlane(*plane, status);
     // The data plane of the last stage is the one that delivers.
     const bool delivers = plane == planes.back();
     const absl::StatusOr<v1::AgentTrafficState> state =

@@ -24,6 +24,7 @@ class TrafficControl {
   absl::Status Start(Traffic::Sources sources, uint64_t election_id, Deadline deadline);
   // Stops the sources of these names, or all without names. NOT_FOUND: no source has the name.
   absl::Status Stop(const std::vector<std::string>& names, uint64_t election_id, Deadline deadline);
+  // UNAVAILABLE: a data plane does not answer, or runs a fabric of somebody else.
   absl::StatusOr<v1::ListTrafficResponse> List(bool histogram, Deadline deadline) const;
 
   // Has the data plane run the sources of the intent if it is that of stage 0, and record the

@@ -43,6 +43,28 @@ TEST(ScheduleControl, ADryRunDoesNotWaitForChanges) {
   }
 }
 
+TEST(ScheduleControl, ADryRunIsMadeWhoeverIsPrimary) {
+  TemporaryFolder directory;
+  FakeBoard board;
+  TestAgent agent(directory.path(), "dp0", FakeBackend(board, "dp0"));
+  TestController controller(directory.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const auto schedules = std::make_unique<ScheduleControl>(
+      controller.controller().intent(),
+      ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::hours(1)});
+  Arbitration& arbitration = controller.controller().arbitration();
+  const int client = 0;
+  ASSERT_TRUE(arbitration.Ask(&client, 7, [](bool, uint64_t) {}).ok());
+  v1::StartScheduleRequest request;
+  request.mutable_schedule()->set_sequence(v1::Schedule::ROTOR);
+  const absl::Status change = schedules->Start(request, InAMinute(), {}).status();
+  EXPECT_EQ(change.code(), absl::StatusCode::kPermissionDenied) << change;
+  request.set_dry_run(true);
+  const absl::Status dry_run = schedules->Start(request, InAMinute(), {}).status();
+  EXPECT_TRUE(dry_run.ok()) << dry_run;
+  arbitration.Leave(&client);
+}
+
 // What the choice of paths says when a call is given up, instead of which slot is wrong.
 absl::Status GivenUp(const absl::Status& reason, bool dry_run) {
   TemporaryFolder directory;
