@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -60,19 +61,18 @@ class PortChooser {
 
   template <bool kChecked, typename IsUp>
   uint32_t AnyOf(uint64_t& state, uint32_t first, const IsUp& is_up) const {
-    uint32_t up = multiplicity_;
-    if constexpr (kChecked) {
-      up = 0;
-      for (uint32_t i = 0; i < multiplicity_; ++i) up += is_up(first + i);
-      if (up == 0) return first;
+    if constexpr (!kChecked) return first + Below(multiplicity_, state);
+    // Other threads take links down and bring them up at any time, so each link is asked once.
+    static_assert(kMaxMultiplicity <= 32);
+    uint32_t up = 0, count = 0;
+    for (uint32_t i = 0; i < multiplicity_; ++i) {
+      const uint32_t bit = is_up(first + i) ? 1u : 0u;
+      up |= bit << i;
+      count += bit;
     }
-    const auto chosen = static_cast<uint32_t>((uint64_t{Draw(state)} * up) >> 32);
-    if constexpr (!kChecked) return first + chosen;
-    // The `chosen`-th of the links that are up.
-    uint32_t link = first;
-    for (uint32_t passed = 0;; ++link) {
-      if (is_up(link) && passed++ == chosen) return link;
-    }
+    if (count == 0) return first;
+    for (uint32_t passed = Below(count, state); passed > 0; --passed) up &= up - 1;
+    return first + static_cast<uint32_t>(std::countr_zero(up));
   }
 
   template <typename IsUp>
@@ -112,6 +112,10 @@ class PortChooser {
     return best != ~0u ? best : first;
   }
 
+  // A random number less than `bound`.
+  static uint32_t Below(uint32_t bound, uint64_t& state) {
+    return static_cast<uint32_t>((uint64_t{Draw(state)} * bound) >> 32);
+  }
   // 32 random bits (splitmix64; Steele, Lea and Flood 2014).
   static uint32_t Draw(uint64_t& state) {
     return static_cast<uint32_t>(Mix(state += 0x9e3779b97f4a7c15) >> 32);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "dataplane/stages/port_picker.h"
 #include "dataplane/stages/stage.h"
 #include "tests/packet/fabric_fixture.h"
 #include "tests/sanitized.h"
@@ -105,6 +106,45 @@ TEST(PortRules, RandomGivesEveryPortItsShare) {
   for (const LinkCounters& link : done.links) {
     EXPECT_NEAR(static_cast<double>(link.packets), 2000, 6 * 36.5);
   }
+}
+
+// The links of group 3 are 12 to 15.
+TEST(PortRules, RandomStaysInItsDirectionWhenALinkGoesDownMeanwhile) {
+  constexpr uint32_t kLinks = 4, kGroup = 3, kFirst = kGroup * kLinks;
+  const Network network = *Network::Make({.kind = NetworkKind::kDilatedButterfly,
+                                          .rows = 8,
+                                          .multiplicity = kLinks,
+                                          .rule = PortRule::kRandom});
+  PortPicker picker(network, 0, {0, 7});
+  const PortChooser chooser = picker.chooser();
+  for (int draw = 0; draw < 1000; ++draw) {
+    uint32_t looks = 0;
+    const auto is_up = [&looks](uint32_t link) {
+      return ++looks <= kLinks || link != kFirst + kLinks - 1;
+    };
+    const uint32_t link =
+        chooser.Pick<PortRule::kRandom, true>(Descriptor{}, kGroup, nullptr, is_up);
+    ASSERT_GE(link, kFirst);
+    ASSERT_LT(link, kFirst + kLinks);
+  }
+}
+
+TEST(PortRules, RandomPicksEachLinkThatIsUpEquallyOften) {
+  const Network network = *Network::Make({.kind = NetworkKind::kDilatedButterfly,
+                                          .rows = 8,
+                                          .multiplicity = 4,
+                                          .rule = PortRule::kRandom});
+  PortPicker picker(network, 0, {0, 7});
+  const PortChooser chooser = picker.chooser();
+  const auto is_up = [](uint32_t link) { return link != 4 && link != 6; };
+  int picks_of_5 = 0;
+  for (int draw = 0; draw < 10'000; ++draw) {
+    const uint32_t link = chooser.Pick<PortRule::kRandom, true>(Descriptor{}, 1, nullptr, is_up);
+    ASSERT_TRUE(link == 5 || link == 7) << link;
+    picks_of_5 += link == 5;
+  }
+  // The standard deviation is 50.
+  EXPECT_NEAR(picks_of_5, 5000, 6 * 50);
 }
 
 TEST(PortRules, ALinkThatIsDownLosesNothingWhileItsTwinIsUp) {
