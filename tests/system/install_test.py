@@ -92,6 +92,13 @@ class InstallTest(unittest.TestCase):
         self.install("--uninstall", by=nobody)
         self.assertEqual(self.left(), [])
 
+    def test_the_topologies_that_documents_name_come_with_them(self):
+        documents = self.image / "share/doc/bfly"
+        named = {path for document in documents.rglob("*.md")
+                 for path in re.findall(r"\btopologies/[\w/-]+\.yaml", document.read_text())}
+        self.assertIn("topologies/racks/rack.yaml", named)
+        self.assertEqual([path for path in sorted(named) if not (documents / path).exists()], [])
+
     def test_removing_it_stops_and_disables_the_units_of_the_prefix_alone(self):
         calls = self.directory / "calls"
         self.assertNotIn("try-restart", self.install())
