@@ -147,6 +147,13 @@ class MemoryLeft {
   uint64_t ordinary_mb_ = 0;  // what data planes took of it
 };
 
+// Whether `iface=` names an interface that must be there. Other drivers make the interface that it
+// names (net_tap, net_virtio_user), or a socket (net_vhost).
+bool NeedsInterface(const std::string& device) {
+  return absl::StartsWith(device, "net_af_xdp") || absl::StartsWith(device, "net_af_packet") ||
+         absl::StartsWith(device, "net_pcap");
+}
+
 // Returns what hinders the driver of a kernel interface.
 std::optional<Finding> KernelDriverProblem(const std::string& device, const Machine& machine) {
   const auto lacks = [&](int capability) { return !machine.HasCapability(capability); };
@@ -207,8 +214,8 @@ Finding CheckDevice(const NeededDevice& needed, const std::string& network_names
             "ip netns add " + network_namespace};
   }
   const auto interface = dataplane::DeviceArgument(device, "iface");
-  const bool made_by_driver = absl::StartsWith(device, "net_tap");
-  if (interface.has_value() && !made_by_driver && !machine.Exists("/sys/class/net/" + *interface)) {
+  if (interface.has_value() && NeedsInterface(device) &&
+      !machine.Exists("/sys/class/net/" + *interface)) {
     return {Fitness::kMissing, absl::StrCat("there is no interface ", *interface),
             absl::StrCat("ip link add ", *interface, " type veth peer name ", *interface, "-host")};
   }

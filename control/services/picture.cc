@@ -105,13 +105,16 @@ std::vector<Chosen> ChooseLinks(const Picture& now, const Picture* before,
     chosen.push_back({index, *std::move(figures), moved});
     return true;
   });
-  if (filter.top() == 0 || chosen.size() <= filter.top()) return chosen;
+  if (filter.top() == 0) return chosen;
   const auto hotter = [](const Chosen& a, const Chosen& b) {
     return std::tuple(b.figures.circuits, b.moved, a.index) <
            std::tuple(a.figures.circuits, a.moved, b.index);
   };
-  std::partial_sort(chosen.begin(), chosen.begin() + filter.top(), chosen.end(), hotter);
-  chosen.resize(filter.top());
+  // However few there are, they come in their order, as in the answer of GetCounters.
+  const size_t wanted = std::min<size_t>(filter.top(), chosen.size());
+  std::partial_sort(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(wanted),
+                    chosen.end(), hotter);
+  chosen.resize(wanted);
   return chosen;
 }
 

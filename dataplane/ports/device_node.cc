@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +15,20 @@
 #include "dataplane/runtime/device_string.h"
 
 namespace bfly::dataplane {
+namespace {
+
+// Opens the file that tells the node of a device of sysfs. The kernel puts a device of its own
+// between a virtio card and its interface, and only the card has the file.
+std::ifstream NodeFile(const std::filesystem::path& device) {
+  std::ifstream file(device / "numa_node");
+  if (file) return file;
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::canonical(device, error);
+  if (!error) file.open(found.parent_path() / "numa_node");
+  return file;
+}
+
+}  // namespace
 
 int NodeOfDevice(const std::string& device, const std::string& sysfs) {
   std::filesystem::path card;
@@ -27,7 +42,7 @@ int NodeOfDevice(const std::string& device, const std::string& sysfs) {
     return kNoNode;
   }
   int node = kNoNode;
-  std::ifstream(card / "numa_node") >> node;
+  NodeFile(card) >> node;
   return node < 0 ? kNoNode : node;
 }
 

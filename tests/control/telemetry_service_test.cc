@@ -226,6 +226,28 @@ TEST_F(TelemetryServiceTest, TheHottestLinksHaveMostCircuitsThenMostPackets) {
   EXPECT_EQ(counters.links(11).packets(), 1000u);
 }
 
+// GetCounters has the data planes rank the links, and a subscription ranks those of its picture.
+TEST_F(TelemetryServiceTest, FewerLinksThanTopComeInTheSameOrderFromBothCalls) {
+  Start();
+  SetPackets({0, 0, 0}, 1);
+  SetPackets({5, 1, 0}, 900);
+  SetPackets({7, 2, 1}, 1000);
+  SetPackets({6, 2, 1}, 900);
+  v1::CounterFilter filter;
+  filter.set_nonzero(true);
+  for (const uint32_t top : {3u, 4u, 5u}) {
+    filter.set_top(top);
+    Subscriber subscriber(*controller_, v1::SubscribeRequest::SAMPLE, 10, filter);
+    for (const v1::Counters& counters : {subscriber.Next(), Get(filter)}) {
+      std::vector<uint32_t> stages;
+      for (const v1::LinkCounters& link : counters.links()) stages.push_back(link.stage());
+      std::vector<uint32_t> hottest = {7, 5, 6, 0};
+      hottest.resize(std::min<size_t>(top, hottest.size()));
+      EXPECT_EQ(stages, hottest) << "top " << top;
+    }
+  }
+}
+
 TEST_F(TelemetryServiceTest, BadSubscriptionsAreRefusedByField) {
   Start();
   for (uint32_t interval : {0u, 9u, 60'001u}) {

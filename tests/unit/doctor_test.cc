@@ -315,19 +315,19 @@ TEST_F(DoctorTest, CardsThatTheKernelHoldsAreNamedWithTheirInterfaces) {
 }
 
 TEST_F(DoctorTest, ATopologyThatFitsLacksNothing) {
-  const auto needs = Needs(R"(
-name: fits
+  const auto needs = Needs(R"(name: fits
 network: {kind: butterfly, rows: 8}
 placement: [{stages: 0-2, lcore: 3}]
 ports:
   - {name: h0, device: "net_af_xdp,iface=bf0", rows: "0"}
   - {name: h1, device: "0000:00:04.0", rows: "1"}
   - {name: h2, device: "net_tap0,iface=tap7", rows: "2"}
+  - {name: h3, device: "net_vhost0,iface=/tmp/vm.sock", rows: "3"}
+  - {name: h4, device: "net_virtio_user0,path=/dev/vhost-net,iface=tap8", rows: "4"}
 )");
-  ASSERT_EQ(needs.size(), 5u);
-  for (const auto& [name, finding] : needs) {
+  ASSERT_EQ(needs.size(), 7u);
+  for (const auto& [name, finding] : needs)
     EXPECT_EQ(finding.verdict, Fitness::kOk) << name << ": " << finding.found;
-  }
   EXPECT_EQ(needs.at("dp0 memory").found, "512 MiB, of hugepages");
 }
 

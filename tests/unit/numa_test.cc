@@ -52,6 +52,13 @@ TEST(Numa, ReadsTheNodeOfACardByAddressAndByInterface) {
   EXPECT_EQ(NodeOfDevice("net_af_xdp,iface=veth0", sys.path()), kNoNode);
   EXPECT_EQ(NodeOfDevice("net_vhost0,iface=/tmp/../eth0", sys.path()), kNoNode);
   EXPECT_EQ(NodeOfDevice("net_null0", sys.path()), kNoNode);
+  // A virtio card: the kernel puts a device of its own between card and interface.
+  write("devices/pci/0000:00:03.0/numa_node", "1");
+  std::filesystem::create_directories(sys / "devices/pci/0000:00:03.0/virtio2");
+  std::filesystem::create_directories(sys / "class/net/eth9");
+  std::filesystem::create_directory_symlink(sys / "devices/pci/0000:00:03.0/virtio2",
+                                            sys / "class/net/eth9/device");
+  EXPECT_EQ(NodeOfDevice("net_af_xdp,iface=eth9", sys.path()), 1);
   EXPECT_EQ(CpusOfNode(1, sys.path()), "16-31");
   EXPECT_EQ(CpusOfNode(0, sys.path()), "");
 }
