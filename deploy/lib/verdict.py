@@ -8,12 +8,13 @@
   verdict.py sum PASSED BROKEN... -- LOG... prints the summary; exits with 1 if something failed
 
 The tests of a testbed meet real kernels, processes and clocks on a machine that others use too. A test that found one
-of its expectations wrong there is run once more, alone. If it passes then, the summary says UNCERTAIN and its name: it
-is a fault to be mended, of the test or of bfly. Nothing else gets a second run: no signal, no exit code of a sanitizer,
-no report of one, no time limit, no check, no fuzzer, and no run in which more than MOST_AGAIN tests fail.
+of its expectations wrong there is run once more, with no other test beside it. If it passes then, the summary says
+UNCERTAIN and its name: it is a fault to be mended, of the test or of bfly. Nothing else gets a second run: no signal,
+no exit code of a sanitizer, no report of one, no time limit, no check, no fuzzer, and no run in which more than
+MOST_AGAIN tests fail.
 
 Tests that run early get only the CPU time that others leave over. What was not over, or took too long, counts as if it had
-not run; what found an expectation wrong gets its second run in its turn.
+not run; what found an expectation wrong gets its second run in its turn, beside other tests.
 """
 
 import json
@@ -22,6 +23,7 @@ import re
 import sys
 
 MOST_AGAIN = 2
+PASSED = ("OK", "EXPECTEDFAIL")
 NEVER_AGAIN = {"checks", "instructions", "fuzz", "bench"}
 FOUND_WRONG = 1  # exit code of GoogleTest and unittest
 REPORT = re.compile(r"Sanitizer|runtime error:")
@@ -37,7 +39,7 @@ def output(test):
 
 
 def failed(test):
-    return test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP")
+    return test["result"] not in (*PASSED, "SKIP")
 
 
 def suites(test):
@@ -69,7 +71,8 @@ def left(log, wanted, told):
         ended = []
     with open(log, "w") as lines:
         lines.writelines(json.dumps(test) + "\n" for test in ended)
-    settled = {name(test) for test in ended if not (failed(test) and may_run_again(test))}
+    many = sum(map(failed, ended)) > MOST_AGAIN
+    settled = {name(test) for test in ended if many or not (failed(test) and may_run_again(test))}
     for test in told:
         if wanted & {suite.split(":")[-1] for suite in test["suite"]} and test["name"] not in settled:
             print(test["name"])
@@ -110,7 +113,7 @@ def again_log(log):
 
 def passed_again(log):
     try:
-        return {test["name"] for test in read(again_log(log)) if not failed(test)}
+        return {test["name"] for test in read(again_log(log)) if test["result"] in PASSED}
     except FileNotFoundError:
         return set()
 
