@@ -29,8 +29,8 @@ absl::StatusOr<Peer> PeerOf(int fd);
 // file.
 class SocketFile {
  public:
-  // To be called right after bind(). PERMISSION_DENIED: at `path` is no socket of this process's
-  // user.
+  // Call it right after bind(). PERMISSION_DENIED: the file at `path` is not a socket, or belongs
+  // to another user.
   static absl::StatusOr<SocketFile> Open(const std::string& path);
   SocketFile(SocketFile&& other) noexcept
       : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}

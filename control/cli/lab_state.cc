@@ -43,7 +43,7 @@ bool MayAsk(const Common& common, const std::string& daemon) {
   return access(socket.c_str(), W_OK) == 0 || errno != EACCES;
 }
 
-// What is wrong with each data plane that is not well.
+// Says what is wrong with each data plane that is not well.
 std::vector<std::string> WrongPlanes(const Fleet& fleet, const Common& common) {
   std::vector<std::string> names = DaemonNames(common.run_dir);
   if (!fleet.Answers(kControllerName)) {

@@ -145,8 +145,7 @@ absl::Status FabricWatch::ReadDescription() {
 }
 
 absl::Status FabricWatch::ReadWiring() {
-  const bool links = description_.link_count() <= options_.most_links;
-  absl::StatusOr<v1::DescribeResponse> description = calls_.Describe(links);
+  absl::StatusOr<v1::DescribeResponse> description = calls_.Describe(ReadsEveryLink());
   if (!description.ok()) return description.status();
   if (!IsSameFabric(*description, description_))
     return absl::UnavailableError("another fabric was loaded meanwhile");
@@ -203,7 +202,7 @@ absl::Status FabricWatch::Read(bool links, const Figures& by) {
   auto known = std::make_shared<Known>();
   known->fabric = fabrics_;
   known->description = description_;
-  known->every_link = description_.link_count() <= options_.most_links;
+  known->every_link = ReadsEveryLink();
   for (const v1::PortCounters& port : counters->ports()) known->ports.push_back(rates.Of(port));
   counts_ = CountsOf(*counters, sample != nullptr && sample->every_link());
   counters->clear_links();

@@ -61,7 +61,7 @@ class FabricWatch {
     std::chrono::milliseconds attention{10'000};
     // How long a request waits for a first sample.
     std::chrono::milliseconds patience{5'000};
-    // Of a network with more links, only the fullest are read.
+    // If the network has more links, only the fullest are read.
     uint64_t most_links = Wiring::kMostLinks;
   };
   // The links that are read by each figure, where not every link is read.
@@ -100,6 +100,7 @@ class FabricWatch {
   using Figures = std::set<v1::CounterFilter::Figure>;
 
   void Run();
+  bool ReadsEveryLink() const { return description_.link_count() <= options_.most_links; }
   // The figures that somebody asked for within Options::attention. Forgets the others; needs
   // mutex_.
   Figures FiguresAsked(Clock::time_point now);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <latch>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -32,6 +33,17 @@ class AuditTest : public testing::Test {
     entry.call = "bfly.v1.Fabric.Load";
     entry.messages = number;
     entry.status = "OK";
+    return entry;
+  }
+  // An entry that holds the log's thread up. The thread counts `tried` down once the lines before
+  // it were tried, and waits for `room`.
+  AuditEntry HoldingEntry(int number, std::latch& tried, std::latch& room) {
+    AuditEntry entry = Entry(number);
+    entry.request = [&tried, &room] {
+      tried.count_down();
+      room.wait();
+      return std::string();
+    };
     return entry;
   }
   const TemporaryFolder folder_;

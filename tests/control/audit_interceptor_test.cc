@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the audit log has of calls.
+// The lines that calls leave in the audit log.
 #include "control/access/audit_interceptor.h"
 
 #include <gmock/gmock.h>

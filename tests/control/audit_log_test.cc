@@ -154,14 +154,7 @@ TEST_F(AuditTest, AFullFileThatCannotBeRenamedGrowsNoMoreAndTheLossIsTold) {
     ASSERT_TRUE(log.ok());
     std::filesystem::create_directory(path_ + ".1");
     for (int number = 1; number <= 4; ++number) (*log)->Write(Entry(number));
-    // The log's thread makes the text of line 5 after it tried to write line 4.
-    AuditEntry last = Entry(5);
-    last.request = [&] {
-      tried.count_down();
-      room.wait();
-      return std::string();
-    };
-    (*log)->Write(std::move(last));
+    (*log)->Write(HoldingEntry(5, tried, room));
     tried.wait();
     EXPECT_EQ(std::filesystem::file_size(path_), max);
     std::filesystem::remove(path_ + ".1");
@@ -215,15 +208,7 @@ TEST_F(AuditTest, ADiskThatIsFullLeavesWholeLinesAndTheirNumber) {
     const rlimit limit{.rlim_cur = 2 * line + 20, .rlim_max = before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
     for (int number = 2; number <= 4; ++number) (*log)->Write(Entry(number));
-    // The log's thread makes the text of line 5 after it tried to write line 4, and waits in it
-    // until there is room.
-    AuditEntry last = Entry(5);
-    last.request = [&] {
-      tried.count_down();
-      room.wait();
-      return std::string();
-    };
-    (*log)->Write(std::move(last));
+    (*log)->Write(HoldingEntry(5, tried, room));
     tried.wait();
     const int set = setrlimit(RLIMIT_FSIZE, &before);
     room.count_down();
