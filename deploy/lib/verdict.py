@@ -27,6 +27,9 @@ PASSED = ("OK", "EXPECTEDFAIL")
 NEVER_AGAIN = {"checks", "instructions", "fuzz", "bench"}
 FOUND_WRONG = 1  # exit code of GoogleTest and unittest
 REPORT = re.compile(r"Sanitizer|runtime error:")
+REASON = re.compile(r"(WARNING|ERROR): \w+Sanitizer|runtime error:|: Failure$|^(FAIL|ERROR): ")
+LIBRARY_FRAME = re.compile(r"\s+#([2-9]|\d\d+) .* /usr/")
+REASON_LINES, REASON_WIDTH = 18, 240
 
 
 def read(log):
@@ -40,6 +43,14 @@ def output(test):
 
 def failed(test):
     return test["result"] not in (*PASSED, "SKIP")
+
+
+def reason(test):
+    """The first lines of what the test found, without stack frames deep in libraries: the log may be gone by the time
+    somebody asks."""
+    said = [line for line in output(test).splitlines() if line.strip() and not LIBRARY_FRAME.match(line)]
+    first = next((at for at, line in enumerate(said) if REASON.search(line)), max(0, len(said) - REASON_LINES))
+    return [line[:REASON_WIDTH] for line in said[first:first + REASON_LINES]]
 
 
 def suites(test):
@@ -140,6 +151,7 @@ def summarize(passed, broken, logs):
                 counts["uncertain"] += 1
             else:
                 print(f"{test['result']:7} {test['name']}  ({log})")
+                print("".join(f"        {line}\n" for line in reason(test)), end="")
                 counts["failed"] += 1
             counts["skipped"] += notices(test, log)
         if not tests:
