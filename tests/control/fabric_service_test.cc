@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 
+#include <mutex>
+
 #include "tests/control/service_fixture.h"
 
 namespace bfly::control {
@@ -107,7 +109,10 @@ TEST_F(FabricServiceTest, VerifyAsksEveryDataPlanesMachineAndLoadsNothing) {
   TestController controller(directory_.path());
   v1::Topology topology = SmallTopology(/*split=*/true);
   EXPECT_TRUE(Verify(controller, topology).ok());
-  board_.missing_lcores = {9};
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.missing_lcores = {9};
+  }
   topology.mutable_placement(1)->set_lcore(9);
   const absl::Status status = Verify(controller, topology);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -130,7 +135,10 @@ TEST_F(FabricServiceTest, IfOneDataPlaneCannotLoadTheOthersAreUnloadedAgain) {
   auto dp0 = Agent("dp0");
   auto dp1 = Agent("dp1");
   TestController controller(directory_.path());
-  board_.refused_planes = {"dp1"};
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.refused_planes = {"dp1"};
+  }
   const absl::Status status = Load(controller, SmallTopology(/*split=*/true));
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("dp1"));
@@ -146,7 +154,10 @@ TEST_F(FabricServiceTest, IfAReplacementCannotBeLoadedTheOldFabricRunsAgainWithI
   ASSERT_TRUE(Load(controller, SmallTopology()).ok());
   const auto circuit = SetUpCircuit(controller, 3, 5);
   ASSERT_TRUE(circuit.ok());
-  board_.refused_planes = {"dp1"};
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.refused_planes = {"dp1"};
+  }
   EXPECT_FALSE(Load(controller, SmallTopology(/*split=*/true), /*replace=*/true).ok());
   ASSERT_EQ(List(controller).size(), 1u);
   EXPECT_EQ(List(controller)[0].id(), circuit->circuit().id());

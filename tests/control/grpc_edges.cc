@@ -2,9 +2,10 @@
 // What ThreadSanitizer cannot see of gRPC, told to it. Debian's gRPC and Abseil are built without
 // ThreadSanitizer, so memory that gRPC hands from one thread to another looks as if nothing ordered
 // its two uses. The functions here stand in front of those of the libraries in programs under
-// ThreadSanitizer, call them, and report the four ways in which they order threads:
+// ThreadSanitizer, call them, and report the five ways in which they order threads:
 //   - what a thread did before it unlocked an absl::Mutex happens before what the next owner does;
 //   - what it did before it started a batch of a call happens before the batch's callback;
+//   - what a handler did until it had made its reactor happens before the reactor's OnCancel;
 //   - what the callbacks of a call did, OnCancel among them, happens before OnDone;
 //   - what a call did, OnDone included, happens before the shutdown of its server ends.
 // Each edge belongs to one mutex, one batch or one call, so that two handlers which nothing orders
@@ -30,23 +31,29 @@ namespace {
 using grpc::internal::ServerCallbackCall;
 using grpc::internal::ServerReactor;
 
-// The count that the callbacks of a call decrement, and whose last decrement leads to OnDone. It is
-// private; an explicit instantiation may name it.
+// Two counts of a call: the callbacks decrement the one, whose last decrement leads to OnDone; the
+// handler that has made its reactor and the cancellation decrement the other, whose last decrement
+// leads to OnCancel. They are private; an explicit instantiation may name them.
 auto OutstandingMember();
-template <auto member>
+auto CancelConditionsMember();
+template <auto outstanding, auto conditions>
 struct Name {
-  friend auto OutstandingMember() { return member; }
+  friend auto OutstandingMember() { return outstanding; }
+  friend auto CancelConditionsMember() { return conditions; }
 };
-template struct Name<&ServerCallbackCall::callbacks_outstanding_>;
+template struct Name<&ServerCallbackCall::callbacks_outstanding_,
+                     &ServerCallbackCall::on_cancel_conditions_remaining_>;
 
-// Stands for a reactor while it is told that its call is cancelled: the library decrements the
-// count after that, which ThreadSanitizer does not see.
+// Stands for a reactor while it is told that its call is cancelled. ThreadSanitizer sees what the
+// handler does to the counts, which gRPC's headers compile into our program, and not what the
+// library does: that the cancellation came second, and its decrement after OnCancel.
 class Cancelled final : public ServerReactor {
  public:
-  Cancelled(ServerReactor* reactor, void* outstanding)
-      : reactor_(reactor), outstanding_(outstanding) {}
+  Cancelled(ServerReactor* reactor, void* conditions, void* outstanding)
+      : reactor_(reactor), conditions_(conditions), outstanding_(outstanding) {}
   void OnDone() override {}
   void OnCancel() override {
+    __tsan_acquire(conditions_);
     reactor_->OnCancel();
     __tsan_release(outstanding_);
     delete this;
@@ -54,6 +61,7 @@ class Cancelled final : public ServerReactor {
 
  private:
   ServerReactor* const reactor_;
+  void* const conditions_;
   void* const outstanding_;
 };
 
@@ -190,7 +198,8 @@ void ScheduleOnDone(ServerCallbackCall* call, bool at_once) {
 
 void CallOnCancel(ServerCallbackCall* call, ServerReactor* reactor) {
   static const auto real = InTheLibrary<decltype(&CallOnCancel)>(CALL_ON_CANCEL);
-  real(call, new Cancelled(reactor, &(call->*OutstandingMember())));
+  real(call,
+       new Cancelled(reactor, &(call->*CancelConditionsMember()), &(call->*OutstandingMember())));
 }
 
 void UnrefServer(void* server) {
