@@ -3,9 +3,11 @@
 // circuits.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,14 +36,24 @@ struct Intent {
   v1::PortChanges port_changes = {};   // made live; `topology` has them
   // That runs, or that shall run as soon as the data planes take it.
   std::optional<v1::Schedule> schedule = {};
+  bool schedule_known = false;  // a call, the ingress or the store has said which is wanted
   // After a restart it is false until the data plane that holds the circuits has answered.
   bool circuits_known = true;
   // The process of the ingress (AgentState.boot_id) that was last seen to hold all of this intent,
   // or kNobody. Empty: the intent is of a fabric that was taken over, and nothing is known yet.
   std::string whole_at = {};
+  // How often this fabric was loaded again because another one could not replace it. Each time its
+  // data planes count from 0.
+  uint64_t restores = 0;
   // Why nobody knows which objects were placed before a restart; empty: it is known.
   std::string store_problem = {};
 
+  void SetSchedule(std::optional<v1::Schedule> wanted) {
+    schedule = std::move(wanted);
+    schedule_known = true;
+  }
+  // Whether the controller knows all that the store has of the fabric, and may write it anew.
+  bool is_known() const { return circuits_known && store_problem.empty(); }
   // The data plane of stage 0, which gives packets their tags.
   DataPlane& ingress() const { return *planes[plane_of_stage[0]]; }
 };

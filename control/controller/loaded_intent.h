@@ -125,10 +125,11 @@ class LoadedIntent {
   bool Has(const DataPlane& plane) const;
   // The last id that a circuit of any fabric was given.
   uint64_t last_circuit_id() const;
-  // Controllers before this one gave circuits the ids up to this one, and the next fabric gives
-  // none of them again.
+  // Controllers before this one gave circuits the ids up to this one. Neither the loaded fabric,
+  // if there is one, nor the next one gives any of them again.
   void SkipCircuitIds(uint64_t last_id) {
     last_id_of_fabrics_before_ = std::max(last_id_of_fabrics_before_, last_id);
+    if (is_loaded()) Change([&](Intent& intent) { intent.state.SkipIds(last_id); });
   }
 
   // No reader sees the intent while `edit` works on it.

@@ -59,10 +59,11 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links, Deadline deadline) {
     latest_ = nullptr;
     return view.status();
   }
-  if (last_network_ != view->network) {
+  if (last_network_ != view->network || last_restores_ != view->restores) {
     last_parts_.clear();
     account_ = FabricAccount();
     last_network_ = view->network;
+    last_restores_ = view->restores;
   }
 
   auto picture = std::make_shared<Picture>();

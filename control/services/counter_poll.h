@@ -99,6 +99,7 @@ class CounterPoll {
   // The last figures of each data plane. They stand in for a data plane that does not answer.
   std::map<const DataPlane*, Picture::Part> last_parts_;
   std::shared_ptr<const Network> last_network_;  // another one: another fabric
+  uint64_t last_restores_ = 0;  // another number: the same fabric, and it counts from 0 again
   FabricAccount account_;
 
   std::mutex listeners_mutex_;

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "tests/control/service_fixture.h"
 
@@ -10,6 +13,7 @@ namespace bfly::control {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class ClosingAccountTest : public testing::Test {
  protected:
@@ -68,6 +72,41 @@ TEST_F(ClosingAccountTest, TheLastAccountCountsTheProcessBeforeARestartToo) {
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->conservation().injected(), 127'017u + 37'962u);
   EXPECT_EQ(last->unknown_size(), 1);
+}
+
+// Its data planes were unloaded and loaded again: they count from 0, fewer packets than before or
+// more, and none of their processes has ended.
+TEST_F(ClosingAccountTest, AFabricThatCouldNotBeReplacedCountsFromZeroAndMissesNoProcess) {
+  auto dp0 = Agent("dp0");
+  auto dp1 = Agent("dp1");
+  TestController controller(directory_.path());
+  const auto count = [&](uint64_t packets) {
+    const std::lock_guard lock(board_.mutex);
+    board_.figures["dp0"].conservation = {.injected = packets, .delivered = packets};
+  };
+  const auto refuse = [&](std::set<std::string> planes) {
+    const std::lock_guard lock(board_.mutex);
+    board_.refused_planes = std::move(planes);
+  };
+  for (const uint64_t packets : {10u, 5'000u}) {
+    count(0);
+    ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+    count(1'000);
+    const auto before =
+        Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
+    ASSERT_TRUE(before.ok()) << before.status();
+    EXPECT_EQ(before->conservation().injected(), 1'000u);
+    refuse({"dp1"});
+    ASSERT_FALSE(Load(controller, SmallTopology(/*split=*/true), /*replace=*/true).ok());
+    refuse({});
+    count(packets);
+    const auto last = Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
+    ASSERT_TRUE(last.ok()) << last.status();
+    EXPECT_EQ(last->conservation().injected(), packets);
+    EXPECT_EQ(last->conservation().delivered(), packets);
+    EXPECT_EQ(last->conservation().dropped(), 0u);
+    EXPECT_THAT(last->unknown(), IsEmpty());
+  }
 }
 
 }  // namespace
