@@ -9,8 +9,6 @@
 #include "control/agent/ownership.h"
 #include "control/controller/agent_answers.h"
 #include "control/controller/changed_ports.h"
-#include "control/controller/place_message.h"
-#include "control/intent/execute.h"
 #include "control/server/address.h"
 
 namespace bfly::control {
@@ -18,23 +16,13 @@ namespace {
 
 bool IsOthers(const v1::AgentState& held) { return !held.owner().empty() && !held.caller_owns(); }
 
-// `objects` is the limit that the placement may have exceeded, or null after another error.
-std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
-  std::string text = absl::StrCat("a placement was not taken over: ", status.message());
-  if (objects != nullptr && absl::IsResourceExhausted(status)) {
-    absl::StrAppend(&text, "; a fabric of this size has at most ", objects->limit(),
-                    " objects; place the needed objects with `bfly data-server place --replace`");
-  }
-  return text;
-}
-
 }  // namespace
 
-Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store& store,
+Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, KeptObjects& objects,
                    Resources& resources, Reconciler& reconciler, FabricLoader& loader)
     : options_(options),
       intent_(intent),
-      store_(store),
+      objects_(objects),
       resources_(resources),
       reconciler_(reconciler),
       loader_(loader) {
@@ -163,40 +151,14 @@ void Adoption::TakeOver(const v1::Topology& topology, const v1::PortChanges& cha
   (*intent)->port_changes = changes;
   resources_.FitTo((*intent)->state.network().rows());
   intent_.Replace(*std::move(intent));
-  AdoptObjects();
+  // Objects are taken over before circuits, because some circuits read objects. If the store cannot
+  // be read, the watching thread goes on.
+  objects_.TakeOver().IgnoreError();
   loader_.TakeOverLostFaults(found);
   options_.events->Add(std::move(event));
   // Another intent of the same data planes may take the place of this one meanwhile.
   for (const auto& plane : DataPlanes(intent_.now().planes)) {
     reconciler_.Reconcile(*plane).IgnoreError();
-  }
-}
-
-// Objects are taken over before circuits, because some circuits read objects.
-void Adoption::AdoptObjects() {
-  const auto records = store_.Open(NameForStore(intent_.now().topology));
-  if (!records.ok()) {
-    const std::string problem(records.status().message());
-    options_.events->Note(v1::Event::ERROR, problem);
-    intent_.Change([&](Intent& intent) { intent.store_problem = problem; });
-    return;
-  }
-  intent_.Change([&](Intent& intent) {
-    FabricState& state = intent.state;
-    for (const std::string& record : *records) {
-      const auto order = OrderOfRecord(record, state.network().rows(), state.objects().size(),
-                                       resources_.objects.limit());
-      const absl::Status status = order.ok() ? Execute(state, *order) : order.status();
-      if (status.ok()) continue;
-      options_.events->Note(v1::Event::WARNING,
-                            NotTakenOver(status, order.ok() ? nullptr : &resources_.objects));
-    }
-    state.Commit();
-  });
-  if (!records->empty()) {
-    options_.events->Note(
-        v1::Event::INFO,
-        absl::StrCat("took over ", intent_.now().state.objects().size(), " objects"));
   }
 }
 

@@ -14,10 +14,10 @@
 #include "control/controller/agent_client.h"
 #include "control/controller/controller_options.h"
 #include "control/controller/fabric_loader.h"
+#include "control/controller/kept_objects.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/reconciler.h"
 #include "control/controller/resources.h"
-#include "control/store/store.h"
 
 namespace bfly::control {
 
@@ -25,7 +25,7 @@ namespace bfly::control {
 class Adoption {
  public:
   // Agents may be at the addresses of the options and at sockets in the run directory.
-  Adoption(const ControllerOptions& options, LoadedIntent& intent, Store& store,
+  Adoption(const ControllerOptions& options, LoadedIntent& intent, KeptObjects& objects,
            Resources& resources, Reconciler& reconciler, FabricLoader& loader);
 
   // Takes over what the agents hold that answer now, and waits for all answers. Takes the change
@@ -55,11 +55,10 @@ class Adoption {
                 const DataPlanes& found);
   // A data plane of the loaded fabric answers at another address than was expected.
   void MoveTo(const std::shared_ptr<DataPlane>& found);
-  void AdoptObjects();
 
   const ControllerOptions& options_;
   LoadedIntent& intent_;
-  Store& store_;
+  KeptObjects& objects_;
   Resources& resources_;
   Reconciler& reconciler_;
   FabricLoader& loader_;

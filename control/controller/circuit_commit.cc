@@ -47,11 +47,18 @@ absl::Status CircuitCommit::Commit(const std::function<void(FabricState&)>& exec
                                    Deadline deadline) {
   CircuitChange change;
   PlacedRecords placed;
-  intent_.Change([&](Intent& intent) {
+  const auto edit = [&](Intent& intent) {
     execute(intent.state);
     change = intent.state.changed_circuits();
     placed = intent.state.change().placed();
-  });
+  };
+  intent_.Change(edit);
+  if (!placed.records.empty() && !intent_.now().store_problem.empty()) {
+    // A placement that the store has may be of the same object.
+    intent_.Change([](Intent& intent) { intent.state.RollBack(); });
+    if (absl::Status known = objects_.TakeOverLate(); !known.ok()) return known;
+    intent_.Change(edit);
+  }
   absl::Status status = store_.Append(placed.records);
   if (status.ok()) {
     status = Push(change, deadline);
@@ -63,8 +70,6 @@ absl::Status CircuitCommit::Commit(const std::function<void(FabricState&)>& exec
   if (status.ok()) {
     intent_.ChangeAndTell([&](Intent& intent) -> const CircuitChange& {
       intent.state.Commit();
-      // The store works again, and holds what is placed from now on.
-      if (!placed.records.empty()) intent.store_problem.clear();
       return change;
     });
   } else {

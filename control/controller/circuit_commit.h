@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "control/controller/kept_objects.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/plan.h"
 #include "control/store/store.h"
@@ -19,18 +20,20 @@ namespace bfly::control {
 class CircuitCommit {
  public:
   // `reconcile` brings the data plane of stage 0 back in step. `store` keeps where objects are
-  // placed.
-  CircuitCommit(LoadedIntent& intent, Store& store, const Arbitration& arbitration,
-                std::function<absl::Status()> reconcile)
+  // placed, and `objects` are those that it had when the controller began.
+  CircuitCommit(LoadedIntent& intent, Store& store, KeptObjects& objects,
+                const Arbitration& arbitration, std::function<absl::Status()> reconcile)
       : intent_(intent),
         store_(store),
+        objects_(objects),
         arbitration_(arbitration),
         reconcile_(std::move(reconcile)) {}
 
   // Executes the plans and commits them as one, and sets the status of each.
   void CommitPlans(const std::vector<Plan*>& plans);
   // Executes and commits, or changes nothing and returns an error. A fabric must be loaded, here
-  // and below.
+  // and below. While nobody knows which objects were placed before, none is placed: the error says
+  // why the store cannot be read.
   absl::Status Commit(const std::function<void(FabricState&)>& execute,
                       Deadline deadline = kNoDeadline);
   // Executes `deal` for each of these inputs and commits all in one step where the data plane
@@ -48,6 +51,7 @@ class CircuitCommit {
 
   LoadedIntent& intent_;
   Store& store_;
+  KeptObjects& objects_;
   const Arbitration& arbitration_;
   const std::function<absl::Status()> reconcile_;
 };

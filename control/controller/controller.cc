@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <utility>
 
@@ -14,6 +15,9 @@
 
 namespace bfly::control {
 namespace {
+
+// How long the watching thread waits before it reads again a store that could not be read.
+constexpr std::chrono::seconds kReadAgain{1};
 
 Controller::Options WithOwner(Controller::Options options) {
   if (options.caller.owner.id().empty()) {
@@ -39,7 +43,7 @@ Controller::Controller(Options options)
                    [this](uint64_t id, uint64_t before) { NotePrimary(id, before); }),
       store_(StoreOf(options_)) {
   adoption_.Adopt();
-  if (options_.resume) loader_.ResumeLast();
+  resume_left_ = options_.resume && !loader_.ResumeLast();
   watch_ = std::thread([this] { Watch(); });
 }
 
@@ -59,6 +63,7 @@ void Controller::Watch() {
   while (!stopping_) {
     lock.unlock();
     adoption_.AdoptLate();
+    ReadStoreLate();
     const DataPlanes planes = intent_.planes();
     plane_events_.KeepOnly(planes);
     plane_watch_.LookAt(planes);
@@ -68,6 +73,24 @@ void Controller::Watch() {
     lock.lock();
     watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
   }
+}
+
+void Controller::ReadStoreLate() {
+  using Clock = std::chrono::steady_clock;
+  if (!keeper_.is_unread() && !objects_.are_unknown() && !resume_left_) return;
+  if (Clock::now() < next_read_) return;
+  // A store that another process holds is waited for, so nobody else should wait for this.
+  const bool can_be_read = store_->Read().ok();
+  next_read_ = Clock::now() + kReadAgain;
+  if (!can_be_read) return;
+  {
+    const std::lock_guard change(intent_.change_lock());
+    // What the store alone knows is taken from it before it may be written.
+    if (keeper_.is_unread() && intent_.is_loaded()) loader_.TakeOverSchedule();
+    keeper_.ReadFirst();
+    objects_.TakeOverLate().IgnoreError();
+  }
+  if (resume_left_) resume_left_ = !loader_.ResumeLast();
 }
 
 void Controller::NotePrimary(uint64_t election_id, uint64_t before) {
@@ -88,6 +111,7 @@ absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
     const FabricState& state = intent.state;
     view.name = intent.topology.name();
     view.network = state.shared_network();
+    view.restores = intent.restores;
     view.planes = intent.planes;
     if (circuits) view.circuits = state.load().counts();
     view.capacity = state.capacity();

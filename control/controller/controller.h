@@ -12,6 +12,7 @@
 // marked, and the watching thread puts them right.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -35,6 +36,7 @@
 #include "control/controller/in_band_session.h"
 #include "control/controller/intent_events.h"
 #include "control/controller/intent_keeper.h"
+#include "control/controller/kept_objects.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/plane_events.h"
@@ -92,6 +94,7 @@ class Controller {
   struct View {
     std::string name;
     std::shared_ptr<const Network> network;
+    uint64_t restores = 0;           // Intent::restores
     DataPlanes planes;               // in the order of their first stage
     std::vector<uint32_t> circuits;  // on every link, by index
     LinkCapacity capacity;
@@ -106,6 +109,9 @@ class Controller {
 
  private:
   void Watch();
+  // Reads a store that could not be read when the controller started, once it can be read.
+  void ReadStoreLate();
+  absl::Status ReconcileIngress() { return reconciler_.Reconcile(intent_.now().ingress()); }
   void NotePrimary(uint64_t election_id, uint64_t before);
 
   const Options options_;
@@ -115,8 +121,10 @@ class Controller {
   LoadedIntent intent_{arbitration_};
   IntentEvents intent_events_{intent_, *options_.events};
   IntentKeeper keeper_{intent_, *store_, *options_.events};
-  CircuitCommit commit_{intent_, *store_, arbitration_,
-                        [this] { return reconciler_.Reconcile(intent_.now().ingress()); }};
+  KeptObjects objects_{intent_, *store_, resources_, *options_.events,
+                       [this] { return ReconcileIngress(); }};
+  CircuitCommit commit_{intent_, *store_, objects_, arbitration_,
+                        [this] { return ReconcileIngress(); }};
   FaultControl faults_{intent_, commit_, *options_.events};
   FaultReports fault_reports_;
   LinkControl links_{intent_, *options_.events};
@@ -135,9 +143,11 @@ class Controller {
   TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock
   InBandSession in_band_{intent_, commit_, reconciler_, program_lock_, *options_.events};
   ProgramControl programs_{intent_, program_lock_, *options_.events};
-  Adoption adoption_{options_, intent_, *store_, resources_, reconciler_, loader_};
+  Adoption adoption_{options_, intent_, objects_, resources_, reconciler_, loader_};
 
   PlaneEvents plane_events_{*options_.events, options_.worker_patience};  // watch_
+  std::chrono::steady_clock::time_point next_read_ = {};                  // watch_; of the store
+  bool resume_left_ = false;  // watch_; the store is yet to say which fabric is to be resumed
   std::mutex watch_mutex_;
   std::condition_variable watch_changed_;
   bool stopping_ = false;  // watch_mutex_

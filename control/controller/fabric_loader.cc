@@ -13,6 +13,14 @@
 #include "control/topology_file/planned_faults.h"
 
 namespace bfly::control {
+namespace {
+
+// Whether ResumeLeft says that what is kept does not fit. Other errors are the store's.
+bool DoesNotFit(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Intent>> FabricLoader::Make(const v1::Topology& topology,
                                                            uint64_t last_id) {
@@ -99,19 +107,33 @@ absl::StatusOr<KeptBefore> FabricLoader::Load(const v1::Topology& topology, Load
 }
 
 void FabricLoader::PushResumed(Deadline deadline) {
-  for (const auto& plane : intent_.now().planes) {
+  for (const auto& plane : DataPlanes(intent_.now().planes)) {
     reconciler_.Reconcile(*plane, deadline).IgnoreError();
   }
 }
 
-void FabricLoader::ResumeLast() {
+bool FabricLoader::ResumeLast() {
   const std::lock_guard change(intent_.change_lock());
-  if (intent_.is_loaded()) return;
+  // A fabric that was loaded and ended since is not the last controller's.
+  if (intent_.changes() != 0) return true;
   const auto left = keeper_.LeftLoaded();
-  if (!left.ok() || !left->has_value()) return;
-  if (!ResumeLeft(**left).ok()) return;
+  if (!left.ok()) return false;
+  if (!left->has_value()) return true;
+  if (absl::Status status = ResumeLeft(**left); !status.ok()) return DoesNotFit(status);
   // The ingress may have run on, and then it knows more.
   intent_.Change([](Intent& intent) { intent.circuits_known = false; });
+  return true;
+}
+
+void FabricLoader::TakeOverSchedule() {
+  const Intent& now = intent_.now();
+  if (now.schedule_known || now.whole_at.empty()) return;
+  const auto left = keeper_.LeftLoaded();
+  if (!left.ok() || !left->has_value()) return;
+  const v1::AgentState& kept = **left;
+  if (!kept.has_schedule() || kept.boot_id() != now.whole_at) return;
+  if (!SameButPorts(kept.topology(), now.topology)) return;
+  intent_.Change([&](Intent& intent) { intent.SetSchedule(kept.schedule()); });
 }
 
 void FabricLoader::TakeOverLostFaults(const DataPlanes& found) {
@@ -153,25 +175,28 @@ absl::StatusOr<bool> FabricLoader::ResumeKept(const v1::AgentState& held) {
   if (held.loaded() && (kept.boot_id().empty() || kept.boot_id() == held.boot_id())) {
     // The ingress says nothing of a schedule that could not begin yet.
     if (!kept.boot_id().empty() && kept.has_schedule()) {
-      intent_.Change([&](Intent& intent) { intent.schedule = kept.schedule(); });
+      intent_.Change([&](Intent& intent) { intent.SetSchedule(kept.schedule()); });
     }
     return false;
   }
   const absl::Status status = ResumeLeft(kept);
-  if (absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status)) return false;
-  if (!status.ok()) return status;
-  return true;
+  if (status.ok()) return true;
+  if (!DoesNotFit(status)) return status;
+  return absl::FailedPreconditionError(
+      absl::StrCat("does not get what is kept of the fabric: ", status.message(),
+                   "; `bfly up FILE --replace` sets that aside and begins anew"));
 }
 
 absl::Status FabricLoader::ResumeLeft(const v1::AgentState& left) {
   std::optional<v1::KeptIntent> resumed;
-  const uint64_t last_id = std::max(intent_.last_circuit_id(), left.last_circuit_id());
-  auto intent = MakeResumed(left.topology(), last_id, resumed);
+  auto intent = MakeResumed(left.topology(), intent_.last_circuit_id(), resumed);
   if (!intent.ok()) {
-    NoteFailed(left.topology().name(),
-               absl::StrCat("cannot be resumed: ", intent.status().message()));
+    const std::string why = absl::StrCat("cannot be resumed: ", intent.status().message());
+    // The watching thread tries it again at every look.
+    if (std::exchange(not_resumed_, why) != why) NoteFailed(left.topology().name(), why);
     return intent.status();
   }
+  not_resumed_.clear();
   // The same data planes go on, also one that was found at another address.
   if (intent_.is_loaded()) (*intent)->planes = intent_.now().planes;
   Note(v1::TopologyEvent::RESUMED, **intent, nullptr);
@@ -208,18 +233,21 @@ void FabricLoader::GiveUp(const Intent& intent, const std::shared_ptr<DataPlane>
 }
 
 void FabricLoader::Restore(Deadline deadline) {
-  const Intent& intent = intent_.now();
   absl::Status status = CheckTime(deadline);
-  if (status.ok()) status = LoadPlanes(intent, /*take_over=*/true, deadline);
-  for (const auto& plane : intent.planes) {
+  if (status.ok()) status = LoadPlanes(intent_.now(), /*take_over=*/true, deadline);
+  // Another intent of the same data planes may take the place of this one meanwhile.
+  for (const auto& plane : DataPlanes(intent_.now().planes)) {
     if (status.ok()) status = reconciler_.Reconcile(*plane, deadline);
   }
+  // The account begins anew. This comes last, because a poll before it may have read figures of
+  // before the unload.
+  intent_.Change([](Intent& now) { ++now.restores; });
   if (status.ok()) {
-    return Note(v1::TopologyEvent::RESTORED, intent, nullptr);
+    return Note(v1::TopologyEvent::RESTORED, intent_.now(), nullptr);
   }
   // The watching thread loads the data planes one by one as they answer.
-  for (const auto& plane : intent.planes) MarkOutOfStep(*plane, status);
-  NoteFailed(intent.topology.name(),
+  for (const auto& plane : intent_.now().planes) MarkOutOfStep(*plane, status);
+  NoteFailed(intent_.now().topology.name(),
              absl::StrCat("could not be loaded again at once: ", status.message()));
 }
 

@@ -48,9 +48,10 @@ class FabricLoader {
   absl::StatusOr<KeptBefore> Load(const v1::Topology& topology, LoadWay way, uint64_t election_id,
                                   Deadline deadline);
   // If no fabric is loaded, makes the fabric that was loaded when the last controller ended the
-  // loaded one, with all that is kept of it. Data planes are loaded as they answer. Takes the
-  // change lock.
-  void ResumeLast();
+  // loaded one, with all that is kept of it. Data planes are loaded as they answer. Returns false
+  // if the store could not be read, so that nobody knows yet whether a fabric was loaded. Does
+  // nothing, and returns true, once this controller had a fabric. Takes the change lock.
+  bool ResumeLast();
   // The fabric was taken over from the data planes `found`, and no other data plane was told of it
   // yet. Takes over from the store the links and nodes that were down at data planes that have no
   // fabric any more, since no data plane that ran on knows of them. Needs the change lock.
@@ -59,9 +60,12 @@ class FabricLoader {
   // time, with `held`. Makes what the store has of the fabric the intent if that process is not the
   // one that had everything, and returns true. Returns false if it is the one, or if the store has
   // nothing of this fabric: what the ingress holds is right then, and the store adds the schedule,
-  // which may not have begun. An error of the store says why nobody knows what the ingress lacks.
-  // Needs the change lock.
+  // which may not have begun. An error of the store says why nobody knows what the ingress lacks;
+  // FAILED_PRECONDITION: what the store has of this fabric does not fit it. Needs the change lock.
   absl::StatusOr<bool> ResumeKept(const v1::AgentState& held);
+  // The store could not be read when the fabric was taken over, and was not written since. Takes
+  // over a schedule that the store alone has, because it had not begun. Needs the change lock.
+  void TakeOverSchedule();
   // Returns what each data plane counted at the very end.
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id, Deadline deadline);
 
@@ -94,6 +98,7 @@ class FabricLoader {
   IntentKeeper& keeper_;
   Resources& resources_;
   Reconciler& reconciler_;
+  std::string not_resumed_;  // why ResumeLeft failed last; empty: it did not
 };
 
 }  // namespace bfly::control

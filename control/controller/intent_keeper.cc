@@ -29,14 +29,8 @@ constexpr uint64_t kSetUpsAhead = 1 << 22;
 
 IntentKeeper::IntentKeeper(LoadedIntent& intent, Store& store, EventLog& events)
     : intent_(intent), store_(store), events_(events) {
-  const auto record = ReadRecord();
-  if (!record.ok()) {
-    Learn(record.status());
-  } else if (record->has_value()) {
-    kept_ = SummaryOf(**record, store_.path());
-    intent_.SkipCircuitIds((*record)->state.last_circuit_id());
-  }
-  intent_.WatchFromStart(this);
+  ReadNow().IgnoreError();
+  intent_.WatchFromStart(&unwritten_);
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -47,7 +41,7 @@ IntentKeeper::~IntentKeeper() {
   }
   changed_.notify_all();
   thread_.join();
-  intent_.Unwatch(this);
+  intent_.Unwatch(&unwritten_);
   const std::lock_guard writing(writing_);
   if (intent_.is_loaded()) {
     Write(Moment::kControllerEnds, /*surely=*/true);
@@ -73,6 +67,18 @@ absl::StatusOr<std::optional<FabricRecord>> IntentKeeper::ReadRecord() {
   absl::StatusOr<FabricRecord> record = ToRecord(**kept, store_.path());
   if (!record.ok()) return record.status();
   return std::optional(*std::move(record));
+}
+
+absl::Status IntentKeeper::ReadNow() {
+  if (!is_unread()) return absl::OkStatus();
+  const auto record = ReadRecord();
+  Learn(record.status());
+  if (!record.ok()) return record.status();
+  unread_.store(false, std::memory_order_relaxed);
+  if (!record->has_value()) return absl::OkStatus();
+  intent_.SkipCircuitIds((*record)->state.last_circuit_id());
+  if (!intent_.is_loaded()) SetKept(SummaryOf(**record, store_.path()));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<v1::KeptIntent>> IntentKeeper::RestoreInto(Intent& intent,
@@ -107,16 +113,26 @@ std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) 
   WriteEnd();
   std::optional<v1::KeptIntent> before;
   bool is_known = true;  // what the file holds
-  if (!intent_.is_loaded()) {
+  if (intent_.is_loaded() && intent_.now().is_known()) {
+    Write(Moment::kUnloaded, /*surely=*/true);
+    is_known = !is_unread();
+    before = SummaryOf(intent_.now(), store_.path());
+    if (!IsWorthKeeping(intent_.now()) || store_.path().empty()) before.reset();
+  } else {
+    if (intent_.is_loaded()) EndKept().IgnoreError();
     // Somebody may have put back a file since the last fabric ended.
     const auto record = ReadRecord();
     is_known = record.ok();
-    if (is_known && record->has_value()) before = SummaryOf(**record, store_.path());
-  } else {
-    Write(Moment::kUnloaded, /*surely=*/true);
-    before = SummaryOf(intent_.now(), store_.path());
-    if (!IsWorthKeeping(intent_.now()) || store_.path().empty()) before.reset();
+    if (is_known && record->has_value()) {
+      before = SummaryOf(**record, store_.path());
+      intent_.SkipCircuitIds((*record)->state.last_circuit_id());
+    }
   }
+  next->state.SkipIds(intent_.last_circuit_id());
+  if (!is_known) {
+    next->state.SkipIds(next->state.last_id() + kSetUpsUnread * next->state.network().rows());
+  }
+  unread_.store(false, std::memory_order_relaxed);
   if (before.has_value() && !IsWorthKeeping(*before)) before.reset();
   const std::string state = StateOf(*next, /*loaded=*/true, kSetUpsAhead).SerializeAsString();
   const absl::Status begun =
@@ -133,6 +149,7 @@ std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) 
 void IntentKeeper::Resume(std::unique_ptr<Intent> next) {
   const std::lock_guard writing(writing_);
   Learn(store_.Open(NameForStore(next->topology)).status());
+  unread_.store(false, std::memory_order_relaxed);
   intent_.Replace(std::move(next));
   intent_.ChangeAndTell([](const Intent& intent) {
     return CircuitChange{.install = intent.state.circuits(), .remove = {}};
@@ -151,19 +168,24 @@ void IntentKeeper::WriteNotWhole() {
 
 void IntentKeeper::End() {
   const std::lock_guard writing(writing_);
+  ReadNow().IgnoreError();
   const Intent& last = intent_.now();
-  if (!last.circuits_known) {
+  if (!last.circuits_known && last.whole_at.empty()) {
     ending_ = [this] { return EndKept(); };
+  } else if (!last.is_known() || is_unread()) {
+    ending_ = [this, name = NameForStore(last.topology), state = StateOf(last, /*loaded=*/false),
+               circuits = unwritten_.Take()] { return EndUnread(name, state, circuits); };
   } else if (!IsWorthKeeping(last)) {
     ending_ = [this, name = NameForStore(last.topology)] { return store_.Begin(name); };
   } else {
-    ending_ = [this, change = ChangeTo(StateOf(last, /*loaded=*/false), TakePending()),
+    ending_ = [this, change = ChangeTo(StateOf(last, /*loaded=*/false), unwritten_.Take()),
                kept = SummaryOf(last, store_.path())] {
       absl::Status status = store_.Keep(change);
       if (status.ok() && !store_.path().empty()) SetKept(kept);
       return status;
     };
   }
+  unread_.store(false, std::memory_order_relaxed);
   written_state_.clear();
   intent_.Replace(nullptr);
   written_ = intent_.changes();
@@ -198,36 +220,42 @@ absl::Status IntentKeeper::EndKept() {
   return store_.Keep({.state = state.SerializeAsString()});
 }
 
+absl::Status IntentKeeper::EndUnread(const std::string& name, v1::AgentState state,
+                                     UnwrittenCircuits::Batch circuits) {
+  const auto before = ReadRecord();
+  if (!before.ok()) return before.status();
+  if (before->has_value()) {
+    state.set_last_circuit_id(
+        std::max(state.last_circuit_id(), (*before)->state.last_circuit_id()));
+    const auto reads = ReadsOf(**before);
+    for (auto& [input, circuit] : circuits.circuits) {
+      const auto read = reads.find(circuit.id);
+      if (circuit.object == kUnknownObject && read != reads.end()) circuit.object = read->second;
+    }
+  }
+  absl::Status status = store_.Open(name).status();
+  if (status.ok()) status = store_.Keep(ChangeTo(state, circuits));
+  if (!status.ok()) return status;
+  const auto kept = ReadRecord();
+  if (!kept.ok() || !kept->has_value()) return kept.status();
+  const v1::KeptIntent summary = SummaryOf(**kept, store_.path());
+  if (IsWorthKeeping(summary)) SetKept(summary);
+  return absl::OkStatus();
+}
+
 void IntentKeeper::SetKept(std::optional<v1::KeptIntent> kept) {
   const std::lock_guard lock(mutex_);
   kept_ = std::move(kept);
 }
 
-void IntentKeeper::OnFabric(std::shared_ptr<const Network>,
-                            const std::vector<StandingCircuit>& standing) {
-  {
-    const std::lock_guard lock(mutex_);
-    pending_ = {.forget = true, .circuits = {}};
-  }
-  OnChange({.install = standing, .remove = {}});
-}
-
-void IntentKeeper::OnChange(const CircuitChange& change) {
-  const std::lock_guard lock(mutex_);
-  for (const Row input : change.remove) pending_.circuits[input] = {};
-  for (const StandingCircuit& circuit : change.install) {
-    pending_.circuits[circuit.path.input] = {
-        .tag = circuit.path.tag, .id = circuit.id, .object = circuit.object, .stands = true};
-  }
-}
-
 bool IntentKeeper::Write(Moment moment, bool surely) {
   ending_ = nullptr;  // a fabric is loaded
+  if (is_unread() && !(surely && ReadNow().ok())) return false;
   const uint64_t changes = intent_.changes();
   v1::AgentState state;
   bool known = false;
   const auto read = [&](const Intent& intent) {
-    known = intent.circuits_known;
+    known = intent.is_known();
     if (!known) return;
     state =
         StateOf(intent, moment != Moment::kUnloaded, moment == Moment::kRunning ? kSetUpsAhead : 0);
@@ -240,30 +268,9 @@ bool IntentKeeper::Write(Moment moment, bool surely) {
   return status.ok();
 }
 
-IntentKeeper::Pending IntentKeeper::TakePending() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(pending_, {});
-}
-
-KeptChange IntentKeeper::ChangeTo(const v1::AgentState& state, const Pending& pending) {
-  KeptChange change{.state = state.SerializeAsString(), .forget_circuits = pending.forget};
-  change.circuits.reserve(pending.circuits.size());
-  for (const auto& [input, circuit] : pending.circuits) {
-    v1::AgentCircuit message;
-    if (circuit.stands) {
-      message.set_input(input);
-      message.set_tag(circuit.tag);
-      message.set_id(circuit.id);
-      if (circuit.object.has_value()) message.set_object(*circuit.object);
-    }
-    change.circuits.emplace_back(input, circuit.stands ? message.SerializeAsString() : "");
-  }
-  return change;
-}
-
 absl::Status IntentKeeper::Put(const v1::AgentState& state) {
-  Pending pending = TakePending();
-  KeptChange change = ChangeTo(state, pending);
+  UnwrittenCircuits::Batch circuits = unwritten_.Take();
+  KeptChange change = ChangeTo(state, circuits);
   if (!change.forget_circuits && change.circuits.empty() && change.state == written_state_) {
     return absl::OkStatus();
   }
@@ -271,21 +278,11 @@ absl::Status IntentKeeper::Put(const v1::AgentState& state) {
   if (status.ok()) {
     written_state_ = std::move(change.state);
   } else {
-    PutBack(std::move(pending));
+    unwritten_.PutBack(std::move(circuits));
     // The store may not hold that state any more, and only the store can say so.
     written_state_.clear();
   }
   return status;
-}
-
-void IntentKeeper::PutBack(Pending unwritten) {
-  const std::lock_guard lock(mutex_);
-  // A new fabric needs nothing of the one before.
-  if (pending_.forget) return;
-  // What came meanwhile is newer.
-  unwritten.circuits.merge(pending_.circuits);
-  for (auto& [input, circuit] : pending_.circuits) unwritten.circuits[input] = circuit;
-  pending_ = std::move(unwritten);
 }
 
 void IntentKeeper::Learn(const absl::Status& status) {

@@ -120,6 +120,15 @@ absl::StatusOr<FabricRecord> ToRecord(const KeptFabric& kept, const std::string&
   return record;
 }
 
+std::unordered_map<uint64_t, uint64_t> ReadsOf(const FabricRecord& record) {
+  std::unordered_map<uint64_t, uint64_t> reads;
+  for (const v1::AgentCircuit& circuit : record.state.circuits()) {
+    if (!circuit.has_object() || circuit.object() == kUnknownObject) continue;
+    reads[circuit.id()] = circuit.object();
+  }
+  return reads;
+}
+
 v1::KeptIntent SummaryOf(const FabricRecord& record, const std::string& path) {
   v1::KeptIntent summary;
   NameNetwork(record.state.topology(), path, &summary);
@@ -167,6 +176,7 @@ absl::Status Restore(const FabricRecord& record, const std::string& path, uint64
   if (absl::Status status = CheckAnswer(record.state, state.network()); !status.ok()) {
     return NotOurs(path, status.message());
   }
+  state.SkipIds(record.state.last_circuit_id());
   for (const Fault& fault : FaultsOf(record.state, state.network()).down()) {
     state.SetFault(fault, /*down=*/true);
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +28,9 @@ struct FabricRecord {
 v1::AgentState StateOf(const Intent& intent, bool loaded, uint64_t set_ups_ahead = 0);
 // DATA_LOSS: the bytes in the file `path` are not what a controller kept.
 absl::StatusOr<FabricRecord> ToRecord(const KeptFabric& kept, const std::string& path);
+// The objects that circuits of the record read, by the ids of the circuits. Objects that nobody
+// knew when it was written are not among them.
+std::unordered_map<uint64_t, uint64_t> ReadsOf(const FabricRecord& record);
 
 // The numbers of what is kept in the file `path`.
 v1::KeptIntent SummaryOf(const FabricRecord& record, const std::string& path);

@@ -20,6 +20,12 @@ using google::protobuf::util::MessageDifferencer;
 // How long a data plane may take to load a fabric again while it may still be loading another.
 constexpr std::chrono::seconds kReloadTime{1};
 
+// Whether the data plane does not know the object of a read, and the intent does.
+bool LacksObject(const v1::AgentCircuit& held, const StandingCircuit& wanted) {
+  return held.has_object() && held.object() == kUnknownObject &&
+         wanted.object.value_or(kUnknownObject) != kUnknownObject;
+}
+
 // Returns the update after which the data plane has the circuits of the intent.
 v1::AgentUpdateRequest DifferenceOf(const FabricState& wanted, const v1::AgentState& held) {
   std::map<Row, v1::AgentCircuit> stale;
@@ -28,7 +34,7 @@ v1::AgentUpdateRequest DifferenceOf(const FabricState& wanted, const v1::AgentSt
   for (const StandingCircuit& circuit : wanted.circuits()) {
     const auto there = stale.find(circuit.path.input);
     const bool same = there != stale.end() && there->second.tag() == circuit.path.tag &&
-                      there->second.id() == circuit.id;
+                      there->second.id() == circuit.id && !LacksObject(there->second, circuit);
     if (there != stale.end()) stale.erase(there);
     if (!same) AddInstall(circuit, &update);
   }
@@ -146,7 +152,9 @@ absl::Status Reconciler::ReconcileFabric(DataPlane& plane, Deadline deadline,
     const Deadline loaded_by =
         given_up == nullptr ? deadline : std::min(deadline, Deadline::clock::now() + kReloadTime);
     if (IsIngress(plane) && intent_.now().whole_at == held.boot_id()) keeper_.WriteNotWhole();
-    const auto loaded = plane.client().Load(FabricRequest(intent_.now(), plane), loaded_by);
+    v1::AgentFabricRequest request = FabricRequest(intent_.now(), plane);
+    request.set_joins(true);
+    const auto loaded = plane.client().Load(request, loaded_by);
     if (!loaded.ok()) return loaded.status();
     plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
     auto now = plane.client().GetState(/*full=*/true, deadline);
@@ -177,6 +185,10 @@ void Reconciler::Adopt(const v1::AgentState& held) {
       if (status.ok()) continue;
       events_.Note(v1::Event::WARNING, absl::StrCat("circuit not taken over: ", status.message()),
                    held.data_plane());
+    }
+    // The store, which cannot be read, would say which ids were given.
+    if (keeper_.is_unread()) {
+      intent.state.SkipIds(intent.state.last_id() + kSetUpsUnread * intent.state.network().rows());
     }
     intent.state.SetTraffic(Traffic({held.sources().begin(), held.sources().end()}));
     intent.link_changes = held.link_changes();

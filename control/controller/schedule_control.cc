@@ -55,9 +55,11 @@ ScheduleControl::SharedRunning ScheduleControl::RunningOn(const SharedNetwork& n
 
 bool ScheduleControl::NeedsLook() {
   const SharedNetwork network = intent_.network();
+  bool wanted = false;
+  intent_.TryRead([&](const Intent& intent) { wanted = intent.schedule.has_value(); });
   const std::lock_guard lock(mutex_);
   if (network == nullptr) return network_ != nullptr;
-  return network != network_ || running_ != nullptr || unsure_;
+  return network != network_ || running_ != nullptr || unsure_ || wanted;
 }
 
 void ScheduleControl::Look() {
@@ -113,7 +115,7 @@ absl::Status ScheduleControl::CompareFirst(Deadline deadline, bool begin_kept,
   absl::Status status = intent_.CheckLoaded();
   if (!status.ok()) return status;
   if (IsForNetwork(intent_.now().state.shared_network())) {
-    if (!LeftKeptForAnother()) return absl::OkStatus();
+    if (!HasUnbegun()) return absl::OkStatus();
     status = KeepInStep(deadline);  // ends what a failed start may have left
     if (!status.ok()) return status;
   }
@@ -125,8 +127,8 @@ absl::Status ScheduleControl::CompareFirst(Deadline deadline, bool begin_kept,
   return absl::OkStatus();
 }
 
-bool ScheduleControl::LeftKeptForAnother() {
-  return unsure_ && running_ == nullptr && intent_.now().schedule.has_value();
+bool ScheduleControl::HasUnbegun() {
+  return running_ == nullptr && intent_.now().schedule.has_value();
 }
 
 absl::Status ScheduleControl::Adopt(Deadline deadline, bool begin_kept,
@@ -181,7 +183,7 @@ absl::Status ScheduleControl::EndKept(const absl::Status& why) {
 
 void ScheduleControl::Keep(std::optional<v1::Schedule> schedule) {
   kept_paths_.Forget();
-  intent_.Change([&](Intent& intent) { intent.schedule = std::move(schedule); });
+  intent_.Change([&](Intent& intent) { intent.SetSchedule(std::move(schedule)); });
 }
 
 void ScheduleControl::RepairFaults() {
@@ -210,7 +212,7 @@ absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
     }
   }
   // The one that was kept is to begin after all.
-  if (status.ok() && LeftKeptForAnother()) Forget();
+  if (status.ok() && HasUnbegun()) Forget();
   const std::lock_guard lock(mutex_);
   unsure_ = !status.ok();
   return status;
@@ -237,7 +239,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
   if (!known.ok()) return known;
   auto started = StartCompared(std::move(schedule), request.replace(), deadline, interrupt);
   // One that was kept is to begin after all, once it is sure that this one did not.
-  if (running_ == nullptr && !unsure_ && intent_.now().schedule.has_value()) Forget();
+  if (!unsure_ && HasUnbegun()) Forget();
   return started;
 }
 

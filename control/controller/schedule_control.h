@@ -75,8 +75,9 @@ class ScheduleControl {
   absl::Status BeginKept(Deadline deadline, const Interrupt& interrupt);
   // The schedule that was kept never begins, because of this error, which it returns.
   absl::Status EndKept(const absl::Status& why);
-  // A start failed in the place of one that was kept, and may have reached the data plane.
-  bool LeftKeptForAnother();
+  // Whether one that was kept has not begun: a start in its place failed and may have reached the
+  // data plane, or the store told of it after the first look. A fabric must be loaded.
+  bool HasUnbegun();
   // Start() once CompareFirst() has returned.
   absl::StatusOr<v1::ScheduleStatus> StartCompared(v1::Schedule schedule, bool replace,
                                                    Deadline deadline, const Interrupt& interrupt);

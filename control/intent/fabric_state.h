@@ -100,6 +100,8 @@ class FabricState {
   // Takes a link or node down, or brings it back. Paths avoid what is down, and circuits over it
   // are broken. Returns the inputs of the circuits that cross it.
   std::vector<Row> SetFault(const Fault& fault, bool down);
+  // Earlier controllers gave circuits the ids up to this one, and none of them is given again.
+  void SkipIds(uint64_t last_id) { circuits_.SkipIds(last_id); }
   void SetTraffic(Traffic traffic) { traffic_ = std::move(traffic); }
 
  private:

@@ -62,6 +62,28 @@ class EndedFabricTest : public testing::Test {
     sqlite3_close(file);
     return circuits;
   }
+  // Puts a file of another controller in, whose fabric has a circuit at row 2. Returns the last id
+  // that was given there, to a circuit that was released.
+  uint64_t PutInOthers() {
+    TemporaryFolder elsewhere;
+    uint64_t last = 0;
+    {
+      FakeBoard board;
+      TestAgent agent(elsewhere.path(), "dp0", FakeBackend(board, "dp0"));
+      TestController other(elsewhere.path());
+      EXPECT_TRUE(control::Load(other, SmallTopology()).ok());
+      EXPECT_TRUE(SetUpCircuit(other, 2, 2).ok());
+      for (int i = 0; i < 5; ++i) {
+        const auto circuit = SetUpCircuit(other, 1, 1);
+        EXPECT_TRUE(circuit.ok()) << circuit.status();
+        last = circuit.ok() ? circuit->circuit().id() : 0;
+        EXPECT_TRUE(ReleaseCircuit(other, last).ok());
+      }
+      EXPECT_TRUE(Call(*other.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).ok());
+    }
+    std::filesystem::copy_file(elsewhere / "intent.db", path_);
+    return last;
+  }
   bool HasLog() const { return std::filesystem::exists(path_ + "-wal"); }
 
   FakeBoard board_;
@@ -98,6 +120,26 @@ TEST_F(EndedFabricTest, WhatWasPutBackIsSetAsideAgainWithoutResume) {
   ASSERT_TRUE(anew.ok()) << anew.status();
   EXPECT_EQ(anew->set_aside().circuits(), 3u);
   EXPECT_TRUE(std::filesystem::exists(path_ + ".before"));
+}
+
+TEST_F(EndedFabricTest, IdsOfAFileThatWasPutInAreNotGivenAgain) {
+  const uint64_t last = PutInOthers();
+  const auto resumed = Load(/*resume=*/true);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_THAT(Inputs(), ElementsAre(2));
+  const auto next = SetUpCircuit(*controller_, 1, 1);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_GT(next->circuit().id(), last);
+}
+
+TEST_F(EndedFabricTest, IdsOfAFileThatIsSetAsideAreNotGivenAgain) {
+  const uint64_t last = PutInOthers();
+  const auto anew = Load(/*resume=*/false);
+  ASSERT_TRUE(anew.ok()) << anew.status();
+  EXPECT_EQ(anew->set_aside().circuits(), 1u);
+  const auto next = SetUpCircuit(*controller_, 1, 1);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_GT(next->circuit().id(), last);
 }
 
 TEST_F(EndedFabricTest, AFabricWhoseFileIsReplacedIsKeptNoLonger) {

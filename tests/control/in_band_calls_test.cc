@@ -234,8 +234,12 @@ TEST_F(InBandCallsTest, LongCallsThatWaitAreBoundedAndCancelledOnesMakeRoom) {
     Arbitration arbitration;
     LoadedIntent nothing(arbitration);
     const std::unique_ptr<Store> store = MakeForgetfulStore();
-    CircuitCommit commit(nothing, *store, arbitration, [] { return absl::OkStatus(); });
-    CommitQueue queue(nothing.change_lock(), commit, controller_->controller().resources());
+    Resources& resources = controller_->controller().resources();
+    EventLog events;
+    const auto reconcile = [] { return absl::OkStatus(); };
+    KeptObjects objects(nothing, *store, resources, events, reconcile);
+    CircuitCommit commit(nothing, *store, objects, arbitration, reconcile);
+    CommitQueue queue(nothing.change_lock(), commit, resources);
     for (int i = 0; i < 3 * kMost; ++i) queue.PushLong(std::make_unique<Piece>(told, go));
     // One may have been taken out of the queue to be carried out.
     EXPECT_GE(told.refused, 2 * kMost - 1);

@@ -67,6 +67,22 @@ TEST_F(SplitFabricTest, ALinkThatIsUpAtADataPlaneThatRanOnStaysUp) {
   EXPECT_EQ(Unload().kept().down_links(), 1u);
 }
 
+// What the sender gave the trunk before went to the process that is gone.
+TEST_F(SplitFabricTest, TheTrunkOfADataPlaneThatComesBackJoinsASenderThatRuns) {
+  const auto joins = [&] {
+    bool joined = false;
+    egress_->host().Read([&joined](const dataplane::Fabric& fabric) {
+      joined = fabric.config().trunks.at(0).joins;
+    });
+    return joined;
+  };
+  EXPECT_FALSE(joins()) << "both were loaded together";
+  egress_.reset();
+  egress_ = Agent("dp1");
+  ASSERT_TRUE(Eventually([&] { return egress_->host().held(false).loaded; }));
+  EXPECT_TRUE(joins());
+}
+
 TEST_F(SplitFabricTest, CircuitsThatAFailedReplaceCouldNotPushAgainAreThereAfterARestart) {
   board_.RefuseInputs({1, 2, 3});
   {
@@ -163,6 +179,33 @@ TEST_F(LostIngressTest, AStoreThatCannotBeReadForAMomentIsNotTakenForAnEmptyOne)
               HasSubstr("another process holds it"));
   EXPECT_EQ(sqlite3_close(other), SQLITE_OK);
   ExpectEverything();
+}
+
+// Nobody but the store knows the circuits and the sources then.
+TEST_F(LostIngressTest, AReplaceBeforeTheIngressIsHeardSetsAsideWhatIsKept) {
+  Start();
+  ASSERT_THAT(Ids(), SizeIs(0)) << "nobody knows yet";
+  v1::LoadRequest request;
+  *request.mutable_topology() = SmallTopology();
+  request.mutable_topology()->mutable_data_planes(0)->set_name("dp1");
+  request.mutable_topology()->mutable_placement(0)->set_data_plane("dp1");
+  request.set_replace(true);
+  const auto loaded = Call(*controller_->fabric, &v1::Fabric::Stub::Load, request);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const std::string store = directory_ / "intent.db";
+  EXPECT_EQ(loaded->set_aside().path(), store + ".before");
+  EXPECT_EQ(loaded->set_aside().circuits(), 3u);
+  EXPECT_EQ(loaded->set_aside().sources(), 1u);
+  // It was ended, so a controller does not load it by itself.
+  Unload();
+  controller_.reset();
+  std::filesystem::rename(store + ".before", store);
+  EXPECT_FALSE(Resuming()->Status().loaded());
+  agent_ = Agent("dp0");
+  Start();
+  const auto resumed = Resume(SmallTopology(/*split=*/true));
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(Ids(), ids_);
 }
 
 // The same name and network, and links that differ: what is kept would not be what runs.
