@@ -174,13 +174,18 @@ void StreamReactor<Kind>::OnReadDone(bool ok) {
     ++in_queue_;
     open_ += SizeOf(message);
     read_on = open_ < most_open() && !is_cancelled_;
-    is_paused_ = !read_on;
   }
   CommitQueue& queue = queue_;
   const bool lead = queue.Push(std::make_unique<MessagePlan<Kind>>(std::move(message), *this));
-  // After the push, so that messages stay in order; before the work, so that the next comes
-  // meanwhile. From here on this may be gone.
-  if (read_on) StartRead(&bytes_);
+  // The next read begins after the push, so that messages stay in order, and before the work, so
+  // that the next message comes meanwhile. Up to here no other thread begins a read, because the
+  // stream is not paused yet, and this object lives, because reads are not over. From here on it
+  // may be gone.
+  if (read_on) {
+    StartRead(&bytes_);
+  } else {
+    Change([this] { is_paused_ = true; });
+  }
   if (lead) queue.Lead();
 }
 
