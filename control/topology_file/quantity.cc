@@ -31,6 +31,9 @@ absl::Status Wrong(absl::string_view text, absl::string_view why, absl::string_v
 absl::StatusOr<uint64_t> Parse(absl::string_view text, absl::Span<const Unit> units, uint64_t least,
                                uint64_t most, absl::string_view allowed) {
   const absl::string_view whole = text;
+  if (whole.size() > kLongestQuantity) {
+    return Wrong(whole, absl::StrCat("is longer than ", kLongestQuantity, " characters"), allowed);
+  }
   text = absl::StripAsciiWhitespace(text);
   const bool negative = !text.empty() && text[0] == '-';
   if (negative) text.remove_prefix(1);

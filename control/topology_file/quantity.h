@@ -3,6 +3,7 @@
 // command line share them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,6 +11,9 @@
 #include "absl/strings/string_view.h"
 
 namespace bfly::control {
+
+// So many characters a rate or a time may have, spaces included. Texts of them are kept.
+inline constexpr size_t kLongestQuantity = 64;
 
 // "a number with one of bps, kbps, Mbps, Gbps, 1bps to 1000Gbps, or none", for messages.
 inline constexpr absl::string_view kRateSyntax =

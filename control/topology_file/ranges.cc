@@ -30,6 +30,11 @@ absl::Status Wrong(absl::string_view piece) {
 absl::StatusOr<std::vector<Range>> ParseRanges(absl::string_view text) {
   std::vector<Range> ranges;
   for (absl::string_view piece : absl::StrSplit(text, ',')) {
+    if (piece.size() > kLongestRange) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", Quotable(piece),
+                                                     "\" is longer than the ", kLongestRange,
+                                                     " characters that a range may have"));
+    }
     const std::vector<absl::string_view> ends = absl::StrSplit(piece, absl::MaxSplits('-', 1));
     Range range;
     if (!ParseNumber(ends.front(), &range.first) || !ParseNumber(ends.back(), &range.last)) {

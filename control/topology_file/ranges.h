@@ -2,6 +2,7 @@
 // Lists of ranges in topology files and on the command line: "0-3,8".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +20,10 @@ struct Range {
 
 inline constexpr absl::string_view kRangesSyntax =
     "numbers and ranges separated by commas, such as 0-3,8";
+
+// So many characters a range may have, spaces included. The longest that says something without
+// them has 21, so a list that is kept takes no more memory than its ranges are worth.
+inline constexpr size_t kLongestRange = 64;
 
 // Returns the ranges in the order written; they may overlap. InvalidArgument quotes the wrong
 // piece.

@@ -14,6 +14,7 @@ namespace bfly::control {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -46,7 +47,10 @@ TEST(Quantity, WhatIsWrongIsQuotedAndTheUnitsAreListed) {
   EXPECT_THAT(rate("0.5bps"), HasSubstr("is out of range"));
   EXPECT_THAT(rate("1001Gbps"), HasSubstr("is out of range"));
   EXPECT_THAT(rate("1e9bps"), HasSubstr("has an unknown unit"));
-  EXPECT_THAT(rate(std::string(400, '9') + "bps"), HasSubstr("is out of range"));
+  EXPECT_THAT(rate(std::string(60, '9') + "bps"), HasSubstr("is out of range"));
+  EXPECT_TRUE(ParseRate(std::string(60, ' ') + "1bps").ok());
+  EXPECT_THAT(rate(std::string(61, ' ') + "1bps"),
+              AllOf(HasSubstr("\" is longer than 64 characters"), units));
   const auto time = [](absl::string_view text) {
     return std::string(ParseDuration(text).status().message());
   };
@@ -56,6 +60,7 @@ TEST(Quantity, WhatIsWrongIsQuotedAndTheUnitsAreListed) {
   EXPECT_THAT(time("-1us"), HasSubstr("is negative"));
   EXPECT_THAT(time("61s"), HasSubstr("is out of range"));
   EXPECT_THAT(time("0.2ns"), HasSubstr("is out of range"));
+  EXPECT_THAT(time("1ns" + std::string(62, ' ')), HasSubstr("\" is longer than 64 characters"));
 }
 
 TEST(Quantity, IsWrittenInTheLargestUnitWithoutFraction) {
@@ -292,6 +297,25 @@ TEST(LinkChanges, AreCheckedAsTheFileIs) {
   const auto port = CheckLinkSelector(Change("p2"), network);
   ASSERT_EQ(port.size(), 1u);
   EXPECT_EQ(port[0].field, "port");
+}
+
+// A change is kept as it was written.
+TEST(LinkChanges, AreRefusedIfTheyAreMostlySpacesAndZeros) {
+  const Network network = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 16});
+  constexpr size_t kMany = 1 << 20;
+  LinkOverrides changes;
+  changes.Add()->set_stages(std::string(kMany, ' ') + "1");
+  changes[0].set_rows("0," + std::string(kMany, '0') + "1");
+  changes[0].set_rate(std::string(kMany, '0') + "1Mbps");
+  changes[0].set_delay("1us" + std::string(kMany, ' '));
+  std::vector<std::string> fields;
+  for (const Violation& violation : CheckLinkChanges(changes, network)) {
+    fields.push_back(violation.field);
+    EXPECT_THAT(violation.message, HasSubstr("is longer than "));
+    EXPECT_LT(violation.message.size(), 300u);
+  }
+  EXPECT_THAT(fields, ElementsAre("changes[0].stages", "changes[0].rows", "changes[0].rate",
+                                  "changes[0].delay"));
 }
 
 TEST(LinkChanges, NameEveryPortOfADirectionThatHasSeveral) {

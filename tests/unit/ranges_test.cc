@@ -10,6 +10,7 @@ namespace bfly::control {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 TEST(Ranges, ReadsNumbersAndRanges) {
   const auto ranges = ParseRanges("0-3, 8 ,5-5");
@@ -27,6 +28,18 @@ TEST(Ranges, RefusesEverythingElse) {
                            "1.5", "a", "4294967296", "1 2"}) {
     EXPECT_FALSE(ParseRanges(junk).ok()) << junk;
   }
+}
+
+TEST(Ranges, RefusesARangeOfMoreThan64CharactersAndTakesAnyNumberOfRanges) {
+  EXPECT_TRUE(ParseRanges("0," + std::string(63, ' ') + "8").ok());
+  for (const std::string& filling : {std::string(64, ' '), std::string(64, '0')}) {
+    const absl::Status status = ParseRanges("0," + filling + "8").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("is longer than the 64 characters"));
+  }
+  std::string many = "0";
+  for (int number = 2; number < 2000; number += 2) many += "," + std::to_string(number);
+  EXPECT_EQ(ParseRanges(many)->size(), 1000u);
 }
 
 TEST(WholeNumberOf, ReadsWhatYaml12Writes) {

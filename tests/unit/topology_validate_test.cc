@@ -197,6 +197,16 @@ TEST(TopologyValidate, LetsNoDeviceHaveTheNameOfAnotherWithAnotherInterface) {
                           "(allowed: every device once in a data plane)"));
 }
 
+TEST(TopologyValidate, BoundsTheLengthOfADevice) {
+  v1::Topology topology = Whole();
+  AddPort(topology, "p", "0");
+  topology.mutable_ports(0)->set_device(std::string(4096, 'x'));
+  EXPECT_THAT(Wrong(topology), IsEmpty());
+  topology.mutable_ports(0)->set_device(std::string(4097, 'x'));
+  EXPECT_THAT(Wrong(topology), ElementsAre("ports[0].device: \"" + std::string(80, 'x') +
+                                           "...\" has 4097 characters (allowed: up to 4096)"));
+}
+
 TEST(TopologyValidate, WantsMemoryForTheReceiveRings) {
   v1::Topology topology = Whole();
   topology.add_data_planes()->set_name("dp0");
