@@ -12,6 +12,9 @@
 namespace bfly::control::validation {
 namespace {
 
+// The text of a device is kept with the port.
+constexpr size_t kLongestDevice = 4096;
+
 // The parts of a device string that no other port of the data plane may have: the name of a
 // numbered device or a PCI address, and the kernel interface. "net_null" and the like get a number
 // of their own (dataplane/ports/ethdev.h, NumberedDevice).
@@ -43,7 +46,13 @@ class PortCheck {
       return context_.Report(at + ".rows", Quotable(port.rows()), std::string(sound.message()));
     }
     CheckTranslation(at, port, CountOf(*rows));
-    if (plane == kNobody || !context_.placed) return;
+    if (plane == kNobody) return;
+    if (context_.topology.data_planes_size() == 1) {
+      // All stages run there, also those of a file without a placement.
+      Attach(input_port_, index, at, *rows);
+      return;
+    }
+    if (!context_.placed) return;
     const bool is_input = plane == context_.owner.front();
     const bool is_output = plane == context_.owner.back();
     if (!is_input && !is_output) {
@@ -61,6 +70,11 @@ class PortCheck {
 
   void CheckDevice(const std::string& field, const std::string& device, int plane) {
     if (device.empty()) return;
+    if (device.size() > kLongestDevice) {
+      return context_.Report(field, Quotable(device),
+                             absl::StrCat("\"", Quotable(device), "\" has ", device.size(),
+                                          " characters (allowed: up to ", kLongestDevice, ")"));
+    }
     for (const char c : device) {
       if (absl::ascii_iscntrl(c)) {
         return context_.Report(
@@ -116,7 +130,8 @@ class PortCheck {
 
   Context& context_;
   // By row: its port, kNobody if it has none. Frames enter at the data plane of the first stage and
-  // leave at the data plane of the last stage. In a fabric that is not split a port does both.
+  // leave at the data plane of the last stage. In a fabric that is not split a port does both, and
+  // only input_port_ is used.
   std::vector<int> input_port_;
   std::vector<int> output_port_;
   std::map<int, std::map<std::string, std::string>> devices_;  // by data plane

@@ -23,12 +23,16 @@ std::string FileOfHosts(const std::string& hosts, const std::string& more = "") 
          hosts + more;
 }
 
-std::vector<std::string> HostErrors(const std::string& hosts, const std::string& more = "") {
+std::vector<std::string> ErrorsOfFile(const std::string& file) {
   std::vector<std::string> errors;
-  for (const Diagnostic& diagnostic : ParseTopology(FileOfHosts(hosts, more), "a").diagnostics) {
+  for (const Diagnostic& diagnostic : ParseTopology(file, "a").diagnostics) {
     errors.push_back(ToString(diagnostic));
   }
   return errors;
+}
+
+std::vector<std::string> HostErrors(const std::string& hosts, const std::string& more = "") {
+  return ErrorsOfFile(FileOfHosts(hosts, more));
 }
 
 // The only error of a host on line 5.
@@ -92,6 +96,17 @@ TEST(TopologyHosts, RowsAndInterfacesBelongToOne) {
                        "namespace; choose another"));
   EXPECT_THAT(HostError("name: -a, rows: 3"),
               HasSubstr("a:5: hosts[0].name: \"-a\" is not a name"));
+}
+
+TEST(TopologyHosts, RowsBelongToOneInAFileWithoutAPlacementToo) {
+  EXPECT_THAT(ErrorsOfFile("name: d\nnetwork: {kind: butterfly, rows: 8}\nports:\n"
+                           "  - {name: p, device: net_null, rows: 7}\n"
+                           "  - {name: q, device: net_null, rows: 7}\n"
+                           "hosts:\n  - {name: h0, rows: 0-1}\n  - {name: h1, rows: 1}\n"),
+              ElementsAre("a:5: ports[1].rows: row 7 is attached to ports[0] already (allowed: "
+                          "every row to one port)",
+                          "a:8: hosts[1].rows: row 1 is attached to hosts[0] already (allowed: "
+                          "every row to one port)"));
 }
 
 TEST(TopologyHosts, AKindHasItsOwnKeysAndNoOthers) {

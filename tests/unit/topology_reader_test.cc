@@ -186,7 +186,7 @@ ports:
     rows: 1
 trunks:
 )"),
-              ElementsAre("4 placement", "11 ports[1].name"));
+              ElementsAre("4 placement", "11 ports[1].name", "13 ports[1].rows"));
 }
 
 TEST(TopologyReader, SuggestsTheNearestName) {
