@@ -53,7 +53,7 @@ grpc::Status AgentService::LoadFabric(grpc::ServerContext* context,
     down.emplace_back(NodeId{static_cast<int>(node.level()), node.row()});
   }
   const absl::StatusOr<uint64_t> revision =
-      host_.Load(request->topology(), down, request->port_changes());
+      host_.Load(request->topology(), down, request->port_changes(), request->joins());
   if (!revision.ok()) return ToGrpc(NotUnavailable(revision.status()));
   response->set_revision(*revision);
   return grpc::Status::OK;

@@ -107,7 +107,7 @@ absl::Status FabricHost::CheckLoaded() const {
 
 absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology,
                                           const std::vector<Fault>& down,
-                                          const v1::PortChanges& changes) {
+                                          const v1::PortChanges& changes, bool joins) {
   const std::lock_guard change(change_);
   // Only changes write fabric_, and they hold change_.
   if (fabric_ != nullptr) {
@@ -117,6 +117,7 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology,
   absl::StatusOr<dataplane::FabricConfig> config = VerifiedConfig(topology, name_, backend_);
   if (!config.ok()) return config.status();
   if (absl::Status status = BeginWithFaults(down, *config); !status.ok()) return status;
+  for (dataplane::TrunkConfig& trunk : config->trunks) trunk.joins = joins;
   // Devices may take long to open. Meanwhile readers see a data plane without a fabric.
   absl::StatusOr<std::unique_ptr<dataplane::Fabric>> fabric = backend_.load(*config);
   if (!fabric.ok()) return fabric.status();

@@ -106,9 +106,9 @@ class FabricHost {
   absl::Status Verify(const v1::Topology& topology) const;
   // Takes `down` down before the first packet, and returns the new revision. FAILED_PRECONDITION: a
   // fabric is loaded. INVALID_ARGUMENT: the network has no such link or node. `changes` is kept for
-  // held().
+  // held(). `joins` as in AgentFabricRequest.
   absl::StatusOr<uint64_t> Load(const v1::Topology& topology, const std::vector<Fault>& down = {},
-                                const v1::PortChanges& changes = {});
+                                const v1::PortChanges& changes = {}, bool joins = false);
   // Unloads the fabric and returns its last account. FAILED_PRECONDITION: no fabric is loaded.
   absl::StatusOr<dataplane::Snapshot> Unload();
 

@@ -48,6 +48,8 @@ struct TrunkConfig {
   int after_stage = 0;  // frames that have crossed this stage leave (or enter) here
   bool sends = false;   // this side runs `after_stage`; the other side runs the next stage
   int queue_pairs = 1;  // each queue pair has an equal part of the rows (frames/trunk_frame.h)
+  // The sender may have run before: what it sent then went to another process, and is not missing.
+  bool joins = false;
 };
 
 // The worker of `lcore` runs these rows of these stages.

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/frames/trunk_sequence.h"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace bfly::dataplane {
 
 TrunkSequence::Step TrunkSequence::OutOfOrder(uint32_t session, uint64_t sequence, uint64_t now) {
   Step step;
   if (!known_) {
-    // A receiver accepts the first frame that it sees.
+    // A receiver accepts the first frame that it sees, and tries its session as it tries others.
     known_ = true;
-    at_ = {.session = session, .base = sequence < kReorder ? 0 : sequence, .last = now};
+    entered_ = joins_ || sequence >= kReorder ? sequence : 0;
+    at_ = {.session = session,
+           .first = entered_,
+           .base = entered_,
+           .last = now,
+           .mark = now,
+           .reach_from = now};
+    trial_ = kReorder;
   }
-  if (session == at_.session && sequence - at_.base < kWindow) {
+  if (session == at_.session && sequence - at_.base < kWindow && !IsOfPrevious(session, sequence)) {
     TakeInWindow(sequence, now, step);
-  } else if ((session == at_.session && at_.base - sequence <= kWindow) ||
-             (has_previous_ && session == previous_.session &&
-              previous_.base - sequence - 1 < kWindow)) {
+  } else if (IsOld(session, sequence)) {
     step.duplicates = 1;
   } else {
     ConsiderRival(session, sequence, now, step);
@@ -25,20 +32,27 @@ TrunkSequence::Step TrunkSequence::OutOfOrder(uint32_t session, uint64_t sequenc
   return step;
 }
 
+bool TrunkSequence::IsOld(uint32_t session, uint64_t sequence) const {
+  if (session == at_.session) {
+    if (at_.base - sequence <= kWindow) return true;
+    // A range on trial may be longer than a window.
+    if (trial_ > 0 && !IsBefore(sequence, at_.first) && IsBefore(sequence, at_.base)) return true;
+    if (IsOfPrevious(session, sequence) && IsBefore(sequence, previous_.base)) return true;
+  }
+  return has_previous_ && session == previous_.session && previous_.base - sequence - 1 < kWindow;
+}
+
 void TrunkSequence::TakeInWindow(uint64_t sequence, uint64_t now, Step& step) {
   if (sequence != at_.base && bit(sequence)) {
     step.duplicates = 1;
     return;
   }
   step.take = true;
-  at_.last = now;
+  at_.Took(now);
   // The sender that the receiver follows is alive, so frames of another sender are not a restart.
   step.foreign += rival_.frames;
   rival_.frames = 0;
-  if (trial_ > 0 && --trial_ == 0) {
-    step.lost += suspected_;
-    suspected_ = 0;
-  }
+  if (trial_ > 0 && --trial_ == 0) step.lost += Believe();
   if (sequence == at_.base) {
     ++at_.base;
     SkipTaken();
@@ -59,54 +73,106 @@ void TrunkSequence::ConsiderRival(uint32_t session, uint64_t sequence, uint64_t 
   ++rival_.frames;
   rival_.last = sequence;
 
-  // No sender numbers more than a packet a tick, so a number further ahead is false.
+  // No sender numbers more than a packet a tick, so a number further ahead is false. The ticks
+  // since the last frame say too little: after an outage that may be a late one, or a forged one.
   const auto reachable = [&](const Position& from) {
-    return sequence - from.base <= kWindow + (now - from.last);
+    return sequence - from.base <= kWindow + (now - from.reach_from);
   };
-  const bool ahead = session == at_.session && static_cast<int64_t>(sequence - at_.base) > 0;
-  const bool returns =
-      has_previous_ && session == previous_.session && !ahead && reachable(previous_);
-  if (rival_.frames < Needed(returns, now)) return;
-  if (ahead && !reachable(at_)) {
+  const bool ahead = session == at_.session && IsBefore(at_.base, sequence);
+  const bool returns = trial_ > 0 && has_previous_ && session == previous_.session &&
+                       (!ahead || PreviousIsAhead()) && reachable(previous_);
+  if (rival_.frames < Needed(returns, ahead, now)) return;
+  if (ahead && !returns && !reachable(at_)) {
     step.foreign += rival_.frames;
     rival_.frames = 0;
     return;
   }
-  while (above_ > 0) step.lost += GiveUpFirst();
-  uint64_t start = rival_.first;
+  const uint64_t accounted = Leave(returns, step);
   if (returns) {
-    start = previous_.base;
-  } else if (ahead) {
-    start = at_.base;
-  } else if (session != at_.session && start < kReorder) {
-    start = 0;
-  }
-  Follow(start, sequence, returns, now, step);
-}
-
-uint32_t TrunkSequence::Needed(bool returns, uint64_t now) const {
-  if (returns) return 2;
-  const bool quiet = now - at_.last >= quiet_;
-  if (!quiet) return kEvidence;
-  return rival_.session == at_.session ? 2 : 1;
-}
-
-void TrunkSequence::Follow(uint64_t start, uint64_t sequence, bool returns, uint64_t now,
-                           Step& step) {
-  // While a change is on trial, the position before it stays the position to return to.
-  if (returns || trial_ == 0) {
-    previous_ = at_;
-    has_previous_ = true;
-    suspected_ = 0;
+    Return(sequence, accounted);
+  } else {
+    Follow(sequence, ahead, now);
   }
   trial_ = kReorder;
-  at_ = {.session = rival_.session, .base = start, .last = now};
   rival_.frames = 0;
-  if (sequence - start >= kWindow) {
-    suspected_ += sequence - start;
-    at_.base = sequence;
-  }
   TakeInWindow(sequence, now, step);
+}
+
+uint32_t TrunkSequence::Needed(bool returns, bool ahead, uint64_t now) const {
+  if (returns && rival_.last - previous_.base < kWindow) return 2;
+  const bool quiet = now - at_.last >= quiet_;
+  if (!quiet) return kEvidence;
+  if (returns) return 2;
+  if (rival_.session != at_.session) return 1;
+  // A sender that was silent does not go back.
+  return ahead ? 2 : kEvidence;
+}
+
+uint64_t TrunkSequence::Leave(bool returns, Step& step) {
+  uint64_t unproven = 0;
+  while (above_ > 0) {
+    const bool proven = at_.believed && above_ >= kEvidence;
+    (proven ? step.lost : unproven) += GiveUpFirst();
+  }
+  at_.suspected += unproven;
+  if (returns) step.lost += stands_for_;
+  stands_for_ = 0;
+  return at_.base - entered_ - unproven;
+}
+
+void TrunkSequence::Return(uint64_t sequence, uint64_t accounted) {
+  const bool forward = PreviousIsAhead();
+  std::swap(at_, previous_);
+  // What was taken or lost meanwhile was suspected when the receiver went ahead.
+  if (forward) at_.suspected -= std::min(at_.suspected, accounted);
+  entered_ = at_.base;
+  if (sequence - at_.base >= kWindow) {
+    at_.suspected += sequence - at_.base;
+    at_.base = entered_ = sequence;
+  } else if (!forward && !previous_.believed && sequence != at_.base) {
+    ++at_.base;
+    stands_for_ = 1;
+  }
+}
+
+void TrunkSequence::Follow(uint64_t sequence, bool ahead, uint64_t now) {
+  Position next{.session = rival_.session, .base = rival_.first, .mark = now, .reach_from = now};
+  if (ahead) {
+    next.base = at_.base;
+    next.suspected = at_.suspected;
+  } else if (rival_.session != at_.session) {
+    if (rival_.session == forgotten_.session && rival_.first - forgotten_.base < kReorder) {
+      next.base = forgotten_.base;
+      next.suspected = forgotten_.suspected;
+    } else if (rival_.first < kReorder) {
+      next.base = 0;
+    }
+  }
+  if (sequence - next.base >= kWindow) {
+    next.suspected += sequence - next.base;
+    next.base = sequence;
+  }
+  // While a change is on trial, the position before it stays the position to return to. But one
+  // frame does not make the receiver forget several of a session on trial.
+  const bool can_return = at_.believed || !has_previous_;
+  const bool has_several = rival_.session != at_.session && kReorder - trial_ > 1;
+  next.first = ahead && !can_return ? at_.first : next.base;
+  if (can_return || has_several) {
+    previous_ = at_;
+    has_previous_ = true;
+  } else if (rival_.session != at_.session) {
+    forgotten_ = at_;
+  }
+  at_ = next;
+  entered_ = at_.base;
+}
+
+uint64_t TrunkSequence::Believe() {
+  trial_ = 0;
+  stands_for_ = 0;
+  at_.believed = true;
+  forgotten_ = {};
+  return std::exchange(at_.suspected, 0);
 }
 
 uint64_t TrunkSequence::GiveUpFirst() {
@@ -143,11 +209,7 @@ void TrunkSequence::SkipTaken() {
 uint64_t TrunkSequence::GiveUpWhenQuiet() {
   uint64_t lost = 0;
   while (above_ >= kEvidence) lost += GiveUpFirst();
-  if (trial_ > 0 && kReorder - trial_ >= kEvidence) {
-    lost += suspected_;
-    suspected_ = 0;
-    trial_ = 0;
-  }
+  if (trial_ > 0 && kReorder - trial_ >= kEvidence) lost += Believe();
   in_order_ = known_ && above_ == 0 && trial_ == 0 && rival_.frames == 0;
   return lost;
 }

@@ -91,8 +91,8 @@ absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
                                         : Steering::kSoftware;
     }
     for (Share& share : SharesOf(rules, keeps_queues, worker_of)) {
-      auto inlet =
-          std::make_unique<TrunkInlet>(gate, rules, pool, std::move(share.queues), keeps_queues);
+      auto inlet = std::make_unique<TrunkInlet>(gate, rules, pool, std::move(share.queues),
+                                                keeps_queues, config.joins);
       trunk->ways_in_.push_back(
           {.worker = share.worker, .rows = std::move(share.rows), .inlet = std::move(inlet)});
     }

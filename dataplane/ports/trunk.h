@@ -77,9 +77,9 @@ class TrunkInlet final : public Inlet {
  public:
   // The inlet polls the queues `queues` of the device. `keeps_queues`: the device delivers a frame
   // at the queue pair at which the frame was sent; a frame that names another queue pair does not
-  // come from the sender.
+  // come from the sender. `joins` as in TrunkConfig.
   TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool,
-             std::vector<uint16_t> queues, bool keeps_queues);
+             std::vector<uint16_t> queues, bool keeps_queues, bool joins);
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
   // Sets where frames with messages of programs go. Call it before the worker starts. Without this

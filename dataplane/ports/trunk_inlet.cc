@@ -23,14 +23,14 @@ uint64_t QuietTicks() { return TscHz() / 10; }
 }  // namespace
 
 TrunkInlet::TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool,
-                       std::vector<uint16_t> queues, bool keeps_queues)
+                       std::vector<uint16_t> queues, bool keeps_queues, bool joins)
     : gate_(gate),
       rules_(rules),
       pool_(pool),
       queues_(std::move(queues)),
       keeps_queues_(keeps_queues),
       ticks_per_ns_(static_cast<double>(TscHz()) / 1e9),
-      sequences_(static_cast<size_t>(rules.queues), TrunkSequence(QuietTicks())) {}
+      sequences_(static_cast<size_t>(rules.queues), TrunkSequence(QuietTicks(), joins)) {}
 
 int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   const uint64_t now = rte_rdtsc();

@@ -2,7 +2,9 @@
 // A trunk whose cable loses, delays, repeats and forges: an input is a script of what happens. A
 // forged frame is a valid one, written and read as on a trunk, that lies in its session or its
 // number. Whatever the script says, the receiver takes no number twice, and in the
-// end every number that the sender gave is taken once or counted as lost.
+// end every number that the sender gave is taken once or counted as lost. After an outage a number
+// that was taken may be counted as lost too.
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -16,7 +18,7 @@ namespace {
 
 constexpr uint32_t kSession = 0x5e551011;
 constexpr TrunkRules kRules{.rows = 16, .stage = 1, .hops_left = 2, .queues = 1};
-// Numbers ahead of the sender that a script reaches: the window and the liar's choice of it.
+// Numbers ahead of the sender that a forged frame reaches: the window and the liar's choice of it.
 constexpr uint64_t kAhead = TrunkSequence::kWindow;
 // A delayed frame comes before so many others. Forged ones, of which a script of 4,096 bytes has
 // 455, may stand between, so the sum is less than what proves a number lost.
@@ -39,12 +41,22 @@ class Cable {
     since_late_ = 0;
     for (const uint64_t number : std::exchange(late_, {})) Deliver(kSession, number);
   }
+  // Loses more numbers at once than a window has. Two of them come in a row after `later` others.
+  void LoseManyAndFindTwo(uint64_t later, uint64_t which) {
+    constexpr uint64_t kOutage = 5000;
+    const uint64_t found = next_ + which % (kOutage - 1);
+    for (uint64_t i = 0; i < kOutage; ++i) Lose();
+    for (uint64_t i = 0; i < later; ++i) Send();
+    Forge(kSession, found);
+    Forge(kSession, found + 1);
+  }
   void Repeat(uint64_t back) { Forge(kSession, next_ - back % (next_ + 1)); }
-  // At most as many in a row as the receiver does not believe.
+  // At most as many in a row as the receiver does not believe. A frame that it takes ends a row,
+  // and one whose number was forged before does not.
   void Forge(uint32_t session, uint64_t number) {
     ++forged_;
     if (++forged_in_a_row_ >= TrunkSequence::kEvidence) {
-      Send();
+      while (forged_in_a_row_ > 0) Send();
       forged_in_a_row_ = 1;
     }
     uint8_t frame[64] = {};
@@ -64,33 +76,42 @@ class Cable {
   void CheckAccount() {
     DeliverDelayed();
     // All that was forged ahead comes from the sender too, and then a thousand more.
-    for (uint64_t i = 0; i < kAhead + 2 * TrunkSequence::kReorder; ++i) Send();
-    Require(taken_ + lost_ == next_);
+    const uint64_t end = std::max(next_, highest_) + kAhead + 2 * TrunkSequence::kReorder;
+    while (next_ < end) Send();
     // If so many numbers are missing that the sender leaves the window, the receiver believes the
     // sixteenth frame in a row beyond it, and a forged frame between them makes it count anew.
-    // Frames that come late are missing too meanwhile.
+    // Frames that come late are missing too meanwhile. Two forged frames in a row may lead it back
+    // before such a jump, and then it gives up what is missing in the window.
     constexpr uint64_t kMissing = TrunkSequence::kWindow - TrunkSequence::kReorder - kLatest;
     const uint64_t leaves = missing_ / kMissing;
     const uint64_t counts = leaves > 0 ? leaves + forged_ : 0;
-    Require(lost_ <= missing_ + counts * (TrunkSequence::kEvidence - 1));
+    const uint64_t given_up = leaves > 0 ? forged_ * TrunkSequence::kWindow : 0;
+    // The receiver remembers one position to return to. After a further change it may count what it
+    // took at an earlier one as lost.
+    const uint64_t twice = leaves > 0 ? forged_ * TrunkSequence::kEvidence : 0;
+    Require(taken_ + lost_ >= next_ && taken_ + lost_ <= next_ + twice);
+    Require(lost_ <= missing_ + counts * (TrunkSequence::kEvidence - 1) + given_up);
   }
 
  private:
   void Deliver(uint32_t session, uint64_t number) {
-    forged_in_a_row_ = 0;
-    Arrive(session, number);
+    if (Arrive(session, number)) forged_in_a_row_ = 0;
   }
-  void Arrive(uint32_t session, uint64_t number) {
+  // Returns whether the receiver takes the frame.
+  bool Arrive(uint32_t session, uint64_t number) {
     const TrunkSequence::Step step = receiver_.Next(session, number, now_ += kTicks);
     lost_ += step.lost;
     if (step.take) Take(session, number);
     if (!late_.empty() && ++since_late_ == kLatest) DeliverDelayed();
+    return step.take;
   }
   void Take(uint32_t session, uint64_t number) {
-    Require(session == kSession && number <= next_ + kAhead);
+    // After an outage each forged frame may lead the receiver on by kAhead.
+    Require(session == kSession && number <= next_ + kAhead * (1 + forged_));
     if (number >= seen_.size()) seen_.resize(2 * number + 64);
     Require(!seen_[number]);
     seen_[number] = true;
+    highest_ = std::max(highest_, number);
     ++taken_;
   }
 
@@ -98,6 +119,7 @@ class Cable {
   std::vector<char> seen_;      // numbers taken
   std::vector<uint64_t> late_;  // numbers on their way
   uint64_t now_ = 0, next_ = 0, missing_ = 0, taken_ = 0, lost_ = 0, forged_ = 0;
+  uint64_t highest_ = 0;  // of the numbers taken
   uint32_t forged_in_a_row_ = 0, since_late_ = 0;
 };
 
@@ -111,7 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   uint64_t sent = 1;
   for (size_t at = 0; at + 9 <= size; at += 9) {
     const uint64_t value = LoadBe64(input + at + 1);
-    switch (input[at] % 8) {
+    switch (input[at] % 9) {
       case 0:
         for (uint64_t i = 0; i < value % 64; ++i, ++sent) cable.Send();
         break;
@@ -135,6 +157,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
         break;
       case 7:
         cable.Forge(static_cast<uint32_t>(value), value >> 32);
+        break;
+      case 8:
+        cable.LoseManyAndFindTwo(value % 128, value >> 32);
         break;
     }
   }

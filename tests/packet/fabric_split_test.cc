@@ -313,6 +313,35 @@ TEST(Trunk, WithOneStuckQueuePairLosesNothingOfTheOther) {
   cable.Empty();
 }
 
+// The process behind a trunk ends, and another takes its place while the sender runs on.
+TEST(SplitRestart, WhatTheReceiverBeforeTookIsNotMissing) {
+  ASSERT_GE(UsableCpus().size(), 2u) << "two fabrics in one process need two CPUs";
+  RingCable cable;
+  const std::unique_ptr<Fabric> a = MustLoad(Half(0, 2, 0, 1, cable, true));
+  FabricConfig behind = Half(3, 5, 1, 1, cable, false);
+  std::unique_ptr<Fabric> b = MustLoad(behind);
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  SourceConfig source;
+  source.rows = {1};
+  source.destination = SourceConfig::Destination::kRow;
+  source.row = 6;
+  source.packets = 200;
+  ASSERT_TRUE(a->SetSources({source}).ok());
+  EXPECT_EQ(WaitForDeliveries(*b, 200).trunk_in, 200u);
+  ASSERT_TRUE(b->Unload().ok());
+  behind.trunks[0].joins = true;
+  b = MustLoad(behind);
+  ASSERT_NE(b, nullptr);
+  // Enough for numbers that are missing to be lost.
+  source.packets = 1100;
+  ASSERT_TRUE(a->SetSources({source}).ok());
+  const Snapshot at_b = WaitForDeliveries(*b, 1100);
+  EXPECT_EQ(at_b.trunk_in, 1100u);
+  EXPECT_EQ(at_b.conservation.delivered, 1100u);
+  EXPECT_EQ(DroppedBy(at_b, DropReason::kTrunkLost), 0u);
+}
+
 // What a trunk carries still says whether its ports are fixed: of two parallel links behind the
 // trunk a circuit crosses its own, and everything else takes turns.
 TEST(SplitDilated, ACircuitOfADilatedButterflyKeepsItsPortsAcrossATrunk) {

@@ -6,37 +6,13 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
+
+#include "tests/unit/trunk_receiver.h"
 
 namespace bfly::dataplane {
 namespace {
-
-constexpr uint64_t kQuiet = 1000;
-constexpr uint32_t kSession = 0xabcd1234;
-constexpr uint32_t kOther = 0x1234abcd;
-
-// A receiver and the sums of its steps. Each frame takes one unit of time.
-struct Receiver {
-  TrunkSequence sequence{kQuiet};
-  uint64_t now = 1'000'000;
-  uint64_t taken = 0, lost = 0, duplicates = 0, foreign = 0;
-
-  bool Get(uint64_t number, uint32_t session = kSession) {
-    const TrunkSequence::Step step = sequence.Next(session, number, ++now);
-    taken += step.take;
-    lost += step.lost;
-    duplicates += step.duplicates;
-    foreign += step.foreign;
-    return step.take;
-  }
-  void GetRun(uint64_t from, uint64_t to, uint32_t session = kSession) {
-    for (uint64_t n = from; n < to; ++n) Get(n, session);
-  }
-  void Pause() {
-    now += kQuiet;
-    lost += sequence.Quiet(now);
-  }
-};
 
 // A plain model of the window: a set of all numbers that came, instead of a ring of bits.
 class PlainWindow {
@@ -214,8 +190,107 @@ TEST(TrunkSequence, ALiarWhoIsBelievedIsLeftAgainAndCountsNothing) {
   EXPECT_GT(r.taken, 1000u);
   const uint64_t forged = r.taken - 1000;
   r.GetRun(1000, 20'000);
-  EXPECT_EQ(r.lost, 1u) << "the first of two frames that lead back";
-  EXPECT_EQ(r.taken - forged + r.lost, 20'000u);
+  EXPECT_EQ(r.lost, 0u) << "a forged frame stands for the first of two frames that lead back";
+  EXPECT_EQ(r.taken - forged, 20'000u - 1);
+}
+
+TEST(TrunkSequence, AFrameWithADamagedSessionAfterAPauseLosesTheNextOneOnly) {
+  Receiver r;
+  r.GetRun(0, 900);
+  r.Pause();
+  EXPECT_TRUE(r.Get(900, kOther));
+  r.GetRun(901, 20'000);
+  EXPECT_EQ(r.lost, 1u);
+  EXPECT_EQ(r.taken + r.lost, 20'000u);
+}
+
+TEST(TrunkSequence, AFrameWithADamagedSessionOnATrunkThatIsAlwaysQuietLosesTheNextOneOnly) {
+  Receiver r;
+  for (uint64_t n = 0; n < 1000; ++n) {
+    r.Pause();
+    r.Get(n, n == 900 ? kOther : kSession);
+  }
+  r.GetRun(1000, 4000);
+  EXPECT_EQ(r.lost, 1u);
+  EXPECT_EQ(r.taken + r.lost, 4000u);
+}
+
+TEST(TrunkSequence, AForgedFrameOfAnotherSessionAfterAPauseTakesOnePlaceAndNoMore) {
+  for (const uint64_t number : {uint64_t{0}, uint64_t{1023}, uint64_t{1024}, uint64_t{1} << 40}) {
+    Receiver r;
+    r.GetRun(0, 1000);
+    r.Pause();
+    EXPECT_TRUE(r.Get(number, kOther));
+    r.GetRun(1000, 20'000);
+    EXPECT_EQ(r.lost, 0u) << number;
+    EXPECT_EQ(r.taken, 20'000u) << number;
+  }
+}
+
+TEST(TrunkSequence, AFalseFirstFrameHoldsFifteenTrueOnesUp) {
+  Receiver r;
+  r.Get(700, kOther);
+  r.GetRun(0, 5000);
+  EXPECT_EQ(r.lost, TrunkSequence::kEvidence - 1);
+  EXPECT_EQ(r.taken - 1 + r.lost, 5000u);
+}
+
+TEST(TrunkSequence, AForgedFrameFarAheadInTheWindowProvesNothingWhenTheSenderStartsAgain) {
+  Receiver r;
+  r.GetRun(0, 2000);
+  EXPECT_TRUE(r.Get(3000));
+  r.Pause();
+  r.GetRun(0, 2000, kOther);
+  EXPECT_EQ(r.taken, 4001u);
+  EXPECT_EQ(r.lost, 0u);
+}
+
+TEST(TrunkSequence, WhatIsMissingBeforeAForgedSessionIsStillCounted) {
+  Receiver r;
+  r.GetRun(0, 100);
+  r.GetRun(102, 110);
+  r.Pause();
+  EXPECT_TRUE(r.Get(900, kOther));
+  r.GetRun(110, 5000);
+  EXPECT_EQ(r.lost, 2u);
+  EXPECT_EQ(r.taken + r.lost, 5000u);
+}
+
+// 4,900 numbers are lost at once, and two of them come after all, `late` packets after the outage.
+TEST(TrunkSequence, TwoOldFramesAfterAnOutageChangeNoSum) {
+  for (const uint64_t late : {uint64_t{20}, uint64_t{500}, uint64_t{2000}}) {
+    Receiver r;
+    r.GetRun(0, 100);
+    r.now += 10 * kQuiet;
+    r.GetRun(5000, 5000 + late);
+    r.Get(200);
+    r.Get(201);
+    r.GetRun(5000 + late, 12'000);
+    EXPECT_EQ(r.taken + r.lost, 12'000u) << late;
+    EXPECT_LE(r.lost, 4900u + TrunkSequence::kEvidence) << late;
+  }
+}
+
+TEST(TrunkSequence, ManyOldFramesInTheTrialOfAnOutageChangeNoSum) {
+  Receiver r;
+  r.GetRun(0, 100);
+  r.now += 10 * kQuiet;
+  r.GetRun(5000, 5500);
+  r.GetRun(200, 240);
+  r.GetRun(5500, 12'000);
+  EXPECT_EQ(r.taken + r.lost, 12'000u);
+}
+
+TEST(TrunkSequence, TwoOldFramesAfterAPauseLeadNowhere) {
+  Receiver r;
+  r.GetRun(0, 10'000);
+  r.Pause();
+  EXPECT_FALSE(r.Get(200));
+  EXPECT_FALSE(r.Get(201));
+  r.GetRun(10'000, 12'000);
+  EXPECT_EQ(r.taken, 12'000u);
+  EXPECT_EQ(r.lost, 0u);
+  EXPECT_EQ(r.foreign, 2u);
 }
 
 TEST(TrunkSequence, ANewSessionIsTakenUpAtOnceAfterAPause) {
@@ -254,6 +329,16 @@ TEST(TrunkSequence, AReceiverThatComesLaterMissesNothingFromBefore) {
   r.GetRun(1'000'000, 1'010'000);
   EXPECT_EQ(r.taken, 10'000u);
   EXPECT_EQ(r.lost, 0u);
+}
+
+TEST(TrunkSequence, AReceiverThatJoinsMissesNothingThatAnotherTook) {
+  Receiver r{.sequence = TrunkSequence(kQuiet, /*joins=*/true)};
+  r.GetRun(200, 220);
+  r.Pause();
+  EXPECT_EQ(r.taken, 20u);
+  EXPECT_EQ(r.lost, 0u);
+  r.GetRun(225, 2000);
+  EXPECT_EQ(r.lost, 5u);
 }
 
 TEST(TrunkSequence, AStreamThatLosesNineInTenIsFollowedAndCountedWhole) {
