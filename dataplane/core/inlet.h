@@ -17,6 +17,11 @@ class Inlet {
   // packets that it injected, took over or dropped; a dropped frame is counted as injected and as
   // dropped.
   virtual int Receive(Descriptor* burst, int room, Ledger& ledger) = 0;
+  // The same, for links that take time and get packets from this inlet alone. An inlet that knows
+  // when its packets were due gives them in the order of these times, over all calls.
+  virtual int ReceiveInOrder(Descriptor* burst, int room, Ledger& ledger) {
+    return Receive(burst, room, ledger);
+  }
   // The TSC at which the next packet is due, if the inlet knows it (a paced source): an idle worker
   // does not sleep longer, and packets that arrive at a link later may wait for it. UINT64_MAX: it
   // is unknown, or no packet will come.

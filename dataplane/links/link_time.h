@@ -54,8 +54,10 @@ class OneAtATime {
 //
 // V is rounded down, and whenever one packet is alone its V + work is set anew from the work that
 // is left, which is known exactly: all packets have left when a link that sends one at a time would
-// be free. A departure is never early, and late by a part of a tick: D(FIFO) <= D(PS) (Stamoulis &
-// Tsitsiklis, Lemma 7) cannot be broken by rounding.
+// be free. A departure is never early: D(FIFO) <= D(PS) (Stamoulis & Tsitsiklis, Lemma 7) cannot be
+// broken by rounding. It may be late: a packet that comes to n others adds less than n times the
+// smallest part of time to the work that is left, until the link has fewer than two packets, and
+// a departure is late by some of these sums.
 class Sharing : public OneAtATime<LinkTime> {
  public:
   LinkTime last() const { return last_; }  // when the last arrival or departure was

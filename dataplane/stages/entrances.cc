@@ -8,9 +8,11 @@
 namespace bfly::dataplane {
 
 inline int Entrances::ReceiveFrom(const Entrance& from, Descriptor* packets, int room,
-                                  Account& account) {
+                                  bool in_order, Account& account) {
   const uint64_t taken_over = account.ledger.taken_over;
-  const int n = from.inlet->Receive(packets, std::min(kBurst, room), account.ledger);
+  const int most = std::min(kBurst, room);
+  const int n = in_order ? from.inlet->ReceiveInOrder(packets, most, account.ledger)
+                         : from.inlet->Receive(packets, most, account.ledger);
   if (from.trunk) account.trunk_in += account.ledger.taken_over - taken_over;
   if (from.counted) polls_.Add(n);
   return n;
@@ -24,13 +26,23 @@ int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account
   int count = 0;
   size_t i = next_inlet_;
   for (size_t empty = 0; empty < inlets && count < room;) {
-    const int n = ReceiveFrom(from[i], batch + count, room - count, account);
+    const int n = ReceiveFrom(from[i], batch + count, room - count, /*in_order=*/false, account);
     count += n;
     if (leaves && count >= kBurst && batch[0].mbuf != nullptr) room = count;
     empty = n == 0 ? empty + 1 : 0;
     i = i + 1 == inlets ? 0 : i + 1;
   }
   next_inlet_ = i;
+  return count;
+}
+
+int Entrances::GatherForTimed(Descriptor* batch, int room, Account& account) {
+  const std::vector<Entrance>& inlets = doors_.current().inlets;
+  if (gated_ || inlets.size() != 1) return Gather(batch, room, /*leaves=*/false, account);
+  int count = 0;
+  for (int n = 1; n > 0 && count < room; count += n) {
+    n = ReceiveFrom(inlets[0], batch + count, room - count, /*in_order=*/true, account);
+  }
   return count;
 }
 
@@ -44,7 +56,7 @@ int Entrances::GatherBySlots(Descriptor* batch, int room, Account& account) {
   int taken = count;
   size_t i = next_inlet_;
   for (size_t empty = 0; empty < inlets.size() && taken < room;) {
-    const int n = ReceiveFrom(inlets[i], batch + count, room - taken, account);
+    const int n = ReceiveFrom(inlets[i], batch + count, room - taken, /*in_order=*/false, account);
     count += gate_->Admit(batch + count, n, account.ledger);
     taken += n;
     empty = n == 0 ? empty + 1 : 0;

@@ -33,6 +33,8 @@ class Entrances {
   // With `leaves`, frames that leave the fabric here go through a burst at a time, so that they are
   // still in the core's nearest cache when a device sends and frees them.
   int Gather(Descriptor* batch, int room, bool leaves, Account& account);
+  // The same for links that take time. An only inlet gives its packets in order (inlet.h).
+  int GatherForTimed(Descriptor* batch, int room, Account& account);
 
   // Takes up the schedule and the inlets that control published last. Call it before the worker
   // answers its epoch.
@@ -74,7 +76,8 @@ class Entrances {
   };
   void Replace(const Doors& old, const Doors& next, Ledger& ledger);
   int GatherBySlots(Descriptor* batch, int room, Account& account);
-  int ReceiveFrom(const Entrance& from, Descriptor* packets, int room, Account& account);
+  int ReceiveFrom(const Entrance& from, Descriptor* packets, int room, bool in_order,
+                  Account& account);
 
   Replaceable<Doors> doors_{std::make_shared<Doors>()};
   // The inlet that is polled first; it changes in turn, so that no inlet starves.

@@ -48,7 +48,7 @@ void Segment::TakeInEarly(Account& account) {
 // for one another in a circle, so such a segment never ceases to take packets in.
 void Segment::GatherTimed(Account& account) {
   Descriptor* const batch = arriving_[0].get();
-  came_ = left_over_ ? 0 : entrances_.Gather(batch, kBatch, /*leaves=*/false, account);
+  came_ = left_over_ ? 0 : entrances_.GatherForTimed(batch, kBatch, account);
   SortByArrival(batch, came_);
 }
 

@@ -18,7 +18,7 @@ SourceInlet* Sources::AddInlet(RowRange rows, PassEpoch* worker) {
 
 absl::Status Sources::Replace(const std::vector<SourceConfig>& sources, Retired& retired) {
   auto next = std::make_shared<Running>();
-  next->of_inlet.resize(inlets_.size());
+  std::vector<std::vector<std::shared_ptr<Source>>> of_inlet(inlets_.size());
   std::vector<uint64_t> ids;
   const uint64_t start = rte_rdtsc();
   const double hz = static_cast<double>(TscHz());
@@ -33,10 +33,11 @@ absl::Status Sources::Replace(const std::vector<SourceConfig>& sources, Retired&
       }
     }
     for (size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i] != nullptr) next->of_inlet[i].push_back(parts[i]);
+      if (parts[i] != nullptr) of_inlet[i].push_back(parts[i]);
     }
     ids.push_back(config.id);
   }
+  for (auto& of_one : of_inlet) next->of_inlet.emplace_back(std::move(of_one));
   GracePeriod period;
   for (size_t i = 0; i < inlets_.size(); ++i) {
     inlets_[i]->Publish(&next->of_inlet[i]);
