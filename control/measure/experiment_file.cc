@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/json/message_json.h"
+#include "control/measure/core/sweep.h"
 #include "control/measure/kinds.h"
 #include "control/measure/settings.h"
 #include "control/topology_file/reader.h"
@@ -18,8 +19,6 @@
 
 namespace bfly::control {
 namespace {
-
-constexpr uint64_t kMaxTrials = 100'000;
 
 const Kind& KindOf(const std::string& text) {
   const auto has_key = [&](const Kind& kind) {
@@ -94,10 +93,7 @@ absl::Status Complete(Experiment& experiment) {
   if (absl::Status status = CheckAllRules(experiment.message()); !status.ok()) return status;
   const absl::StatusOr<std::vector<Point>> points = experiment.Sweep();
   if (!points.ok()) return points.status();
-  if (const size_t trials = experiment.TrialsOf(*points); trials > kMaxTrials) {
-    return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
-                                                   " trials (allowed: 1 to ", kMaxTrials, ")"));
-  }
+  if (absl::Status status = CheckTrials(experiment.TrialsOf(*points)); !status.ok()) return status;
   const google::protobuf::Message& message = experiment.message();
   if (absl::Status status = CheckSeedsDiffer(message); !status.ok()) return status;
   if (absl::Status status = CheckPointsDiffer(message, *points); !status.ok()) return status;

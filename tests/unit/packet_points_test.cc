@@ -65,6 +65,41 @@ TEST(PacketPoints, WarmUpFollowsTheBusiestLink) {
               HasSubstr("is beyond what the network carries"));
 }
 
+TEST(PacketPoints, WarmUpIsThatOfTheBusiestSeedThatIsNotSaturated) {
+  const v1::Experiment none;
+  const std::string text = "name: x\nnetwork: butterfly\nd: 5\npattern: randperm\nseeds: 1..20\n";
+  // Some of these permutations put three packets on a link, and seed 0 has only two.
+  PacketPoint point = PacketPointsIn(text + "load: .33\n").at(0);
+  EXPECT_EQ(*WorstLink(point, 0), 2);
+  EXPECT_NEAR(WarmupOf(none, point), 8 * (5 / .01 + 1 / .0001), 1e-6);
+  // Three packets are more than a link carries now.
+  point = PacketPointsIn(text + "load: .45\n").at(0);
+  EXPECT_GE(point.worst_link, 3);
+  EXPECT_EQ(point.worst_carried_link, 2);
+  EXPECT_NEAR(WarmupOf(none, point), 8 * (5 / .1 + 1 / .01), 1e-6);
+  // No link carries what two or more packets bring.
+  point = PacketPointsIn(text + "load: .9\n").at(0);
+  EXPECT_EQ(point.worst_carried_link, point.worst_link);
+  EXPECT_NEAR(WarmupOf(none, point), 8 * (5 / .3 + 1 / .09), 1e-6);
+
+  point = PacketPointsIn(
+              "name: x\nnetwork: multibutterfly\nmultiplicity: 2\nport_rule: random\nd: 5\n"
+              "pattern: bitrev\nload: .1\nseeds: 1..20\n")
+              .at(0);
+  std::vector<double> of_seeds;
+  for (uint64_t seed = 1; seed <= 20; ++seed) of_seeds.push_back(*WorstLink(point, seed));
+  const auto [least, most] = std::minmax_element(of_seeds.begin(), of_seeds.end());
+  EXPECT_LT(*least, *most) << "the wirings differ";
+  EXPECT_EQ(point.worst_link, *most);
+}
+
+TEST(PacketPoints, AreRefusedForTheirNumberBeforeAnyPatternIsCounted) {
+  const std::string text = "name: x\nnetwork: butterfly\nd: 5\npattern: nonsense\nload: [.1, .2]\n";
+  EXPECT_THAT(RefusalOf(text + "seeds: 1..50000\n"), HasSubstr("pattern: \"nonsense\" is unknown"));
+  EXPECT_THAT(RefusalOf(text + "seeds: 1..50001\n"),
+              HasSubstr("the lists and seeds give 100002 trials (allowed: 1 to 100000)"));
+}
+
 TEST(PacketPoints, AreRefusedBeforeTheFirstTrialIfTheEngineCannotRunThem) {
   // lambda = .5 / .0004.
   EXPECT_THAT(RefusalOf("name: x\nnetwork: hypercube\nd: 2\np: [0.5, 0.0004]\nrho: .5\n"),

@@ -307,6 +307,34 @@ TEST(Stability, FirstFreeOverloadsTheFirstLinkOfADirection) {
   EXPECT_TRUE(report.series[0].saturated);
 }
 
+TEST(Stability, GrowthDecidesNothingWhileTheBusiestLinkStillFills) {
+  PacketPoint point{.network = NetworkKind::kHypercube, .d = 4, .p = 1, .rho = .999};
+  Measurement m = Measured(point, 400, 410);  // after an endless warm-up, 4 + 499.5
+  for (size_t i = 0; i < m.trials.size(); ++i) {
+    m.trials[i].accepted = .9996 + (i % 2 == 0 ? 1e-5 : -1e-5);
+    m.trials[i].figures["worst_link"] = 2;
+  }
+  EXPECT_FALSE(IsSaturated(m));
+  for (const char* id : {"stability", "prop13_lower_bound", "little"}) {
+    EXPECT_EQ(VerdictOf(id, m), Verdict::kNotApplicable) << id;
+    EXPECT_THAT(Check(Named(id), m).reason, HasSubstr("still fills")) << id;
+  }
+  // 8 (4 / .001 + 1 / .001^2) units are enough.
+  for (const double warmup : {8.0319e6, 8.0321e6}) {
+    point.warmup = warmup;
+    m.point = point;
+    EXPECT_EQ(IsSaturated(m), warmup > 8.032e6);
+    EXPECT_EQ(VerdictOf("stability", m),
+              warmup > 8.032e6 ? Verdict::kFail : Verdict::kNotApplicable);
+  }
+  for (const double load : {.4975, .45}) {
+    m.point = PacketPoint{.d = 4, .pattern = "bitrev", .load = load};
+    EXPECT_EQ(IsSaturated(m), load == .45);
+    EXPECT_EQ(VerdictOf("pattern_carried", m),
+              load == .45 ? Verdict::kFail : Verdict::kNotApplicable);
+  }
+}
+
 TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
   const PacketPoint point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .45};
   Measurement m = Measured(point, 10, 11);

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "absl/status/status.h"
 
 namespace bfly::control {
 
@@ -26,5 +29,8 @@ void Sweep(std::vector<P>& points, const Values& values, const Give& give) {
   }
   points = std::move(swept);
 }
+
+// InvalidArgument: the points and seeds of an experiment give more trials than it may have.
+absl::Status CheckTrials(uint64_t trials);
 
 }  // namespace bfly::control

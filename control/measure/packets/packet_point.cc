@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "control/measure/core/sweep.h"
 #include "control/measure/packets/conditions.h"
+#include "control/measure/packets/worst_links.h"
 #include "topologies/fault_plan.h"
 
 namespace bfly::control {
@@ -45,7 +46,8 @@ absl::Status CheckNetwork(const PacketPoint& point) {
       absl::StrCat("faulty_switches: ", absl::StripPrefix(status.message(), "faults: ")));
 }
 
-absl::Status CheckPoint(const PacketPoint& point) {
+// Also sets the point's worst links.
+absl::Status CheckPoint(PacketPoint& point, WorstLinks& worst_links) {
   if (point.network == NetworkKind::kWrappedButterfly) {
     return absl::InvalidArgumentError(
         "network: wrapped_butterfly is not levelled; the virtual clock runs networks whose links "
@@ -71,7 +73,7 @@ absl::Status CheckPoint(const PacketPoint& point) {
     }
   }
   if (!point.pattern.empty()) {
-    if (const auto worst = WorstLink(point, 0); !worst.ok()) return worst.status();
+    if (absl::Status status = worst_links.SetOf(point); !status.ok()) return status;
   }
   if (point.in_rounds && (point.network != NetworkKind::kHypercube || point.slot > 0 ||
                           !point.pattern.empty() || point.discipline != Discipline::kFifo)) {
@@ -325,11 +327,19 @@ absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experime
   Sweep(points, OrOne(experiment.slot(), 0), [](PacketPoint& x, double slot) { x.slot = slot; });
   Sweep(points, experiment.discipline(),
         [](PacketPoint& x, int discipline) { x.discipline = DisciplineOf(discipline); });
+  // Before the links are counted, which takes time for each seed.
+  if (absl::Status status =
+          CheckTrials(points.size() * static_cast<uint64_t>(experiment.seeds_size()));
+      !status.ok()) {
+    return status;
+  }
+  WorstLinks worst_links({experiment.seeds().begin(), experiment.seeds().end()});
   for (PacketPoint& point : points) {
+    point.warmup = experiment.warmup();
     if (point.discipline == Discipline::kPriority) {
       point.class_shares = {experiment.class_shares().begin(), experiment.class_shares().end()};
     }
-    if (absl::Status status = CheckPoint(point); !status.ok()) return status;
+    if (absl::Status status = CheckPoint(point, worst_links); !status.ok()) return status;
   }
   if (absl::Status status = CheckCoupled(experiment, points); !status.ok()) return status;
   return points;

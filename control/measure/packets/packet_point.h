@@ -41,6 +41,12 @@ struct PacketPoint {
   // Faulty switches, drawn by the trial's seed; none where the experiment does not sweep them.
   std::optional<uint32_t> faults = {};
   bool names_network = false;  // the experiment has several networks: texts name the point's
+  double warmup = 0;           // the experiment's, units of time; 0: the rule of WarmupOf
+  // With a pattern, of the experiment's seeds, which may have permutations or wirings of their own:
+  // the largest WorstLink, and the largest one that is offered less than a packet a unit. If none
+  // is offered less, both are the same.
+  double worst_link = 0;
+  double worst_carried_link = 0;
 
   // Packets per unit of time and input row: rho / p on the hypercube, rho / max(p, 1-p) elsewhere
   // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2), times the multiplicity, or `load`.
@@ -87,7 +93,7 @@ std::string DisciplineName(dataplane::Discipline discipline);
 // Returns all points of an experiment, in the order network, extra stages, faults, d, p, rho, slot,
 // discipline. InvalidArgument: a combination is impossible (p = 0 on the hypercube, a slot whose
 // inverse is not a whole number, a network that is not levelled, keys that exclude each other),
-// nothing is swept, or `coupled` is about no point.
+// nothing is swept, there are too many trials, or `coupled` is about no point.
 absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment);
 
 // The permutation that the point's pattern stands for; not for uniform. InvalidArgument: there is
@@ -104,9 +110,18 @@ absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t see
 absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
                         double time, const PacketPoint& point, Trial& trial);
 
+// The part of the capacity of the busiest link that is offered to it; 1 is saturation. With a
+// pattern, `worst_link` is that of the point or of a trial. Of the scheme in rounds, of which no
+// exact value is known: the load as a part of 1 / (2 d).
+double UseOf(const PacketPoint& point, double worst_link);
+// Whether the busiest link is offered less than a packet a unit, but so nearly one that its queue
+// still grows after the warm-up. Not in rounds. `use`: UseOf.
+bool StillFills(const PacketPoint& point, double use);
+
 // Units of time of a point that are not measured, and that are. The warm-up is the experiment's, or
-// follows the rule in its schema. The measured time is as long as `packets` need, and at least five
-// warm-ups.
+// follows the rule in its schema. It is the same for all seeds: that of the largest use below 1, if
+// a seed has one. The measured time is as long as `packets` need, and at least five warm-ups. A
+// point with a pattern must come from PointsOf, which sets its worst links.
 double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point);
 double DurationOf(const v1::Experiment& experiment, const PacketPoint& point);
 

@@ -25,17 +25,12 @@ std::string KnownLoads(const PacketPoint& x) {
 std::string Uniform(const PacketPoint& x) {
   return Unless(x.pattern == "uniform", "the pattern is not uniform");
 }
-// The load that the worst link of a trial would have if every packet were accepted: the least and
-// the most over the trials.
+// The load that the worst link of a trial would have if every packet were accepted: the least over
+// the trials.
 double LeastUse(const Measurement& m) {
   double least = HUGE_VAL;
   for (const Trial& t : m.trials) least = std::min(least, PointOf(m).load * t.figure("worst_link"));
   return least;
-}
-double MostUse(const Measurement& m) {
-  double most = 0;
-  for (const Trial& t : m.trials) most = std::max(most, PointOf(m).load * t.figure("worst_link"));
-  return most;
 }
 // The growth of the number of packets inside, per unit of time, as a multiple of the growth at the
 // worst link alone. The worst link is offered more than the one packet a unit that it carries.
@@ -65,10 +60,11 @@ std::vector<Claim> PatternClaims() {
        .not_applicable = KnownLoads,
        .theory = [](const PacketPoint&) { return 0.0; },
        .measured = [](const Measurement& m) { return BySeeds(GrowthOf(m)); },
-       .undecided =
+       .undecided = AllOf(
            [](const Measurement& m) {
-             return Unless(MostUse(m) < 1, "a link is offered a packet a unit or more");
+             return Unless(MostUseOf(m) < 1, "a link is offered a packet a unit or more");
            },
+           WhyStillFilling),
        .stationary = false},
       {.id = "pattern_saturates",
        .statement =

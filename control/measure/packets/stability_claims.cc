@@ -39,6 +39,7 @@ std::vector<Claim> StabilityClaims() {
        .not_applicable = AllOf(HasLoadFactor, FifoOrSharing, Stable),
        .theory = [](const PacketPoint&) { return 0.0; },
        .measured = Growth,
+       .undecided = WhyStillFilling,
        .stationary = false},
       {.id = "instability",
        .statement =

@@ -22,17 +22,22 @@ using dataplane::LinkModel;
 constexpr char kUniform[] = "uniform";  // a pattern
 constexpr double kMostStageHops = 5e8;  // for a trial that measures every stage: a minute
 
-// Roughly which part of the network's capacity is offered to it; 1 is saturation.
-double UseOf(const PacketPoint& point) {
-  if (point.in_rounds) return 2 * point.rho * point.d;  // section 2.3, with R = 1
-  if (point.pattern.empty()) return point.some_link_carries_lambda() ? point.lambda() : point.rho;
-  return point.load * WorstLink(point, 0).value_or(1);
+constexpr double kLeastIdle = 0.01;  // of the busiest link, for the rule of the warm-up
+
+// The largest of all seeds.
+double MostUse(const PacketPoint& point) { return UseOf(point, point.worst_link); }
+
+// A queue that starts empty forgets its start in some 2 / idle^2 units. After four times that, it
+// lacks less than a thousandth of its mean (reflected Brownian motion; Abate & Whitt 1987). A round
+// of the non-greedy scheme serves a packet of each node, as a unit of time serves one of each link.
+double WarmupAt(const PacketPoint& point, double idle) {
+  return 8 * (point.depth() / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
 }
 
 double HopsOf(const v1::Experiment& experiment, const PacketPoint& point) {
   const double time = WarmupOf(experiment, point) + DurationOf(experiment, point);
   // A run beyond saturation gets twice the time.
-  return (UseOf(point) < 1 ? 1 : 2) * time * point.lambda() * point.rows() * point.depth();
+  return (MostUse(point) < 1 ? 1 : 2) * time * point.lambda() * point.rows() * point.depth();
 }
 
 absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experiment,
@@ -191,16 +196,24 @@ absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& lin
   return worst.status();
 }
 
+double UseOf(const PacketPoint& point, double worst_link) {
+  if (point.in_rounds) return 2 * point.rho * point.d;  // section 2.3, with R = 1
+  if (point.pattern.empty()) return point.some_link_carries_lambda() ? point.lambda() : point.rho;
+  return point.load * worst_link;
+}
+
+bool StillFills(const PacketPoint& point, double use) {
+  const double idle = 1 - use;
+  constexpr double kRounding = 1e-9;
+  if (point.in_rounds || idle <= 0 || idle >= kLeastIdle - kRounding) return false;
+  return point.warmup < WarmupAt(point, idle);
+}
+
 double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point) {
   if (experiment.warmup() > 0) return experiment.warmup();
   // At and beyond saturation the network has no stationary state to wait for.
-  const double use = UseOf(point);
-  const double idle = use < 1 ? std::max(1 - use, 0.01) : 0.3;
-  // A queue that starts empty forgets its start in some 2 / idle^2 units. After four times that, it
-  // lacks less than a thousandth of its mean (reflected Brownian motion; Abate & Whitt 1987). A
-  // round of the non-greedy scheme serves a packet of each node, as a unit of time serves one of
-  // each link.
-  return 8 * (point.depth() / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
+  const double use = UseOf(point, point.worst_carried_link);
+  return WarmupAt(point, use < 1 ? std::max(1 - use, kLeastIdle) : 0.3);
 }
 
 double DurationOf(const v1::Experiment& experiment, const PacketPoint& point) {
@@ -221,7 +234,7 @@ absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Pac
           "packets and warmup: ", point.ToString(), " takes ", time,
           " units of time (allowed: up to 9e7); fewer packets, a shorter warmup, or more rows"));
     }
-    const double use = UseOf(point);
+    const double use = MostUse(point);
     if (const double left = (1 - 1 / use) * 2 * time * point.lambda() * point.rows();
         use > 1 && left > kMostWaiting) {
       return absl::InvalidArgumentError(absl::StrCat(
