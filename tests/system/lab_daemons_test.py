@@ -54,8 +54,9 @@ class LabDaemonsTest(LabCase):
         self.assertEqual(self.execute("own", "true").returncode, 0)
         self.assertTrue(self.not_well("the controller does not run")["fabric_runs"])
         self.daemon("bfly-controller")
-        wait_until(lambda: self.bfly("status", check=False).returncode == 0 and self.json("status").get("loaded"),
-                   "the controller has the fabric again")
+        # While it takes the fabric over, the data plane may be unreachable once more.
+        has_it = lambda status: status.returncode == 0 and "\n  \"loaded\": true," in status.stdout
+        wait_until(lambda: has_it(self.bfly("status", "--json", check=False)), "the controller has the fabric again")
         told = self.json("lab", "down")
         self.assertEqual(("conservation" in told["account"], told["namespaces"], told["links"]), (True, 1, 1))
         self.hosts_are_gone()
