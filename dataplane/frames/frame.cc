@@ -51,7 +51,7 @@ Verdict ParseTester(const Payload& p, const FrameRules& rules) {
               static_cast<Row>(rules.tags.Directions(FromWire(tag, rules.tags.bits()))) &
               (rules.rows - 1)),
           .tag = tag,
-          .fixed = (h.flags & kWireFixedPorts) != 0};
+          .fixed = rules.tags.multiplicity == 1 || (h.flags & kWireFixedPorts) != 0};
 }
 
 // Finds the offset of `address` in the block of row addresses. Returns false if it lies outside.

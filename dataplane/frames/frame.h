@@ -52,7 +52,7 @@ struct Verdict {
   Row input = 0;
   Row output = 0;
   WireTag tag = 0;
-  bool fixed = false;  // the tag also says the ports
+  bool fixed = false;  // kTag: the tag says the ports; always where a direction has one port
 };
 
 // `bytes` holds the first `length` bytes of a frame of `wire_length` bytes (both without FCS).

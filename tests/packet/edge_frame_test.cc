@@ -236,6 +236,7 @@ TEST(TesterFrame, SetsItsTagAndMayNameItsInput) {
     EXPECT_EQ(plain.tag, 0xa800000000000000u);
     EXPECT_EQ(plain.output, 10u);
     EXPECT_FALSE(plain.names_input);
+    EXPECT_TRUE(plain.fixed) << "a direction has one port, so the tag says the ports";
     const Verdict named = Parse(TesterFrame({.flags = 1, .row = 5}), rules);
     ASSERT_EQ(named.kind, Verdict::Kind::kTag);
     EXPECT_TRUE(named.names_input);

@@ -6,6 +6,7 @@
 #include "dataplane/core/tsc_hz.h"
 #include "dataplane/ports/host_port.h"
 #include "tests/packet/edge_fixture.h"
+#include "tests/packet/plain_slots.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -142,6 +143,31 @@ TEST_F(EdgeTest, ATestersFrameStartsWhereItSaysAndIsDeliveredUnchanged) {
   EXPECT_EQ(seen_[0].row, 5u);
   EXPECT_EQ(seen_[0].tag, 0xc800000000000000u);
   EXPECT_EQ(dropped(DropReason::kUnknownInput), 2u);
+}
+
+// The circuit of the slot leads straight on. The frame of a tester goes across at once.
+TEST_F(EdgeTest, ATestersFrameEntersWhicheverSlotIsOn) {
+  Build({.rows = 2, .ports = {{0}, {1}}});
+  const Bytes across = Ethernet(kAlice, kAlice, 0x88b5,
+                                Hex("01 01 20 00") + Zeros(4) + Hex("c000000000000000") + Zeros(6) +
+                                    Number(4, 2) + Zeros(8) + Pattern(4));
+  Send(0, across);
+  Send(0, Ethernet(RowAddress(1), RowAddress(0), 0x0800, Pattern(46)));
+  Run();
+  EXPECT_EQ(Take(1).size(), 2u);
+  ASSERT_EQ(seen_.size(), 2u);
+  const StraightAndAcross slots;
+  SlotRun run = slots.Make(LatePolicy::kWait);
+  EXPECT_EQ(run.Release(kOrigin, nullptr, 0), 0);
+  for (Descriptor& packet : seen_) {
+    packet.mbuf = nullptr;  // both frames have left
+    packet.time = kOrigin;
+  }
+  Ledger ledger;
+  ASSERT_EQ(run.Admit(seen_.data(), 2, ledger), 1) << "the other frame waits for its slot";
+  EXPECT_EQ(seen_[0].tag, 0xc000000000000000u);
+  EXPECT_EQ(run.held(), 1u);
+  EXPECT_EQ(slots.counts->slots[0].frames, 0u) << "it came to no slot";
 }
 
 TEST_F(EdgeTest, WithoutCircuitDropsFramesOfOtherPairs) {
