@@ -12,7 +12,8 @@
 namespace bfly::control {
 
 // Fills in defaults, and returns every field that breaks its rule or contradicts another one. What
-// depends on the network is not looked at.
+// depends on the network is not looked at. Of rows that stand twice in a slot the first hundred are
+// returned.
 std::vector<Violation> CheckSchedule(v1::Schedule* schedule);
 
 // Complete. "-" reads standard input. InvalidArgument has all errors, each with its line; NotFound,
