@@ -5,6 +5,7 @@
 
 #include "control/measure/core/claim.h"
 #include "control/measure/steps/step_program.h"
+#include "tests/unit/checked_claim.h"
 
 namespace bfly::control {
 namespace {
@@ -85,6 +86,9 @@ TEST(HRelationExperiment, VerdictsNameTheClassThatIsStuck) {
   EXPECT_GT(measurement.trials[0].figure("left"), 0);
   int named = 0;
   for (const Claim& claim : program.claims()) {
+    if (claim.id == "h_relation_deliver") {
+      EXPECT_EQ(Examine(claim, measurement).verdict, Verdict::kVacuous);
+    }
     if (claim.id != "h_relation_fewest_stages" && claim.id != "h_relation_links") continue;
     ++named;
     const std::string reason = Examine(claim, measurement).reason;
@@ -92,6 +96,41 @@ TEST(HRelationExperiment, VerdictsNameTheClassThatIsStuck) {
     EXPECT_THAT(reason, HasSubstr(" nodes of splitter 0 of level 0 ask for W = 32 in direction "));
   }
   EXPECT_EQ(named, 2);
+}
+
+// The verdict on a trial that leaves a message over, waits with rho = 1/2 and takes as many stages
+// as Theorem 2 allows with that rho.
+Verdict VerdictOnFigures(const std::string& id, const StepPoint& point) {
+  Measurement m{.point = point, .trials = {}};
+  m.trials.push_back(
+      {.seed = 1,
+       .batch_delays = {},
+       .figures = {{"left", 1}, {"rho", 0.5}, {"stages_over_theorem_2", 1}, {"time", 1}}});
+  for (const Claim& claim : FindStepProgram("h_relation")->claims()) {
+    if (claim.id == id) return Check(claim, m).verdict;
+  }
+  ADD_FAILURE() << id;
+  return Verdict::kNotApplicable;
+}
+
+// With d = 16, Fact 1 and Lemma 1 grant R = 8 neighbours for Z = 1024 and L above 4144, and R = 4
+// for Z = 64 and L above 645. The paper has no h-bar for R = 4.
+TEST(HRelationExperiment, Lemma2AndTheorem2AreVacuousWithoutTheirPremises) {
+  StepPoint granted = PointOf("random", 16, 8192);
+  granted.d = 13;
+  granted.values[6].second = 1024.0;  // iterations
+  StepPoint few_rounds = granted;
+  few_rounds.values[7].second = 2.0;
+  StepPoint few_neighbours = PointOf("random", 16, 1024);
+  few_neighbours.d = 11;
+  few_neighbours.values[4].second = 4.0;
+  few_neighbours.values[6].second = 64.0;
+  for (const char* claim : {"h_relation_deliver", "h_relation_lemma_2"}) {
+    EXPECT_EQ(VerdictOnFigures(claim, granted), Verdict::kFail) << claim;
+    EXPECT_EQ(VerdictOnFigures(claim, few_rounds), Verdict::kVacuous) << claim;
+    EXPECT_EQ(VerdictOnFigures(claim, few_neighbours), Verdict::kVacuous) << claim;
+  }
+  EXPECT_EQ(VerdictOnFigures("h_relation_theorem_2", granted), Verdict::kInvariant);
 }
 
 TEST(HRelationExperiment, AskedToEndItEndsAfterAStage) {

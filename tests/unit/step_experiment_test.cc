@@ -179,9 +179,10 @@ TEST(StepExperiment, TrialsDoNotDependOnWorkers) {
 }
 
 TEST(WavesTheory, PhasesAreThoseOfTheTable) {
-  // beta, waves, and T for 2^10, 2^14 and 2^20 rows.
-  const double table[][5] = {{1.5, 27, 268, 444, 707}, {2, 322, 73, 144, 250},
-                             {2, 11, 130, 201, 307},   {2, 6, 141, 211, 317},
+  // beta, waves, and T for 2^10, 2^14 and 2^20 rows. THEORY.md takes n / L packets of a wave where
+  // the largest wave has the ceiling of it, and has 73 for 322 waves and 130 for 11.
+  const double table[][5] = {{1.5, 27, 268, 444, 707}, {2, 322, 77, 144, 250},
+                             {2, 11, 131, 201, 307},   {2, 6, 141, 211, 317},
                              {3, 16, 64, 98, 150},     {3, 7, 70, 104, 156},
                              {4, 13, 48, 73, 110},     {8, 48, 27, 42, 65}};
   for (const auto& [beta, waves, at_10, at_14, at_20] : table) {
@@ -189,6 +190,9 @@ TEST(WavesTheory, PhasesAreThoseOfTheTable) {
     EXPECT_EQ(WavePhases(14, static_cast<uint32_t>(waves), beta), at_14) << beta;
     EXPECT_EQ(WavePhases(20, static_cast<uint32_t>(waves), beta), at_20) << beta;
   }
+  // The largest of 24 waves of 64 packets has 3: (5 log sqrt 2 + log 3) / log(3 / (2 sqrt 2)) =
+  // (2.5 + 1.585) / 0.08496 = 48.08.
+  EXPECT_EQ(WavePhases(6, 24, 2), 49);
   EXPECT_EQ(WavePhases(1, 2, 16), 1) << "the potential must fall below 1, not to 1";
   EXPECT_NEAR(WaveDelta(4), 0.8, 1e-12);
   EXPECT_TRUE(std::isinf(WavePhases(10, 4, 0))) << "without expansion nothing is promised";

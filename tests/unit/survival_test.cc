@@ -138,6 +138,42 @@ TEST(Survival, ClaimsFailWhereFewerPairsSurvive) {
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
 }
 
+// Of the claim adversary_cuts_off, over the wirings of 20 seeds.
+ClaimResult WhatTheAdversaryLeaves(v1::NetworkKind network, uint32_t multiplicity, uint32_t d,
+                                   uint32_t count) {
+  v1::SurvivalExperiment experiment = SmallSurvival(v1::SurvivalExperiment::ADVERSARY, network);
+  experiment.set_multiplicity(multiplicity);
+  experiment.set_d(0, d);
+  experiment.set_count(0, count);
+  const auto points = SurvivalPointsOf(experiment);
+  EXPECT_TRUE(points.ok()) << points.status();
+  Measurement m{.point = (*points)[0], .trials = {}};
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto trial = RunSurvivalTrial((*points)[0], experiment.list(), seed);
+    EXPECT_TRUE(trial.ok()) << trial.status();
+    m.trials.push_back(*trial);
+  }
+  return Check(*(*ClaimsNamed(SurvivalClaims(), {"adversary_cuts_off"}))[0], m);
+}
+
+TEST(Survival, TheAdversaryIsJudgedWhereNoWiringHelpsIt) {
+  // With one link a direction a pair has one path, and each switch is on n pairs.
+  const ClaimResult single = WhatTheAdversaryLeaves(v1::MULTIBUTTERFLY, 1, 3, 1);
+  EXPECT_EQ(single.verdict, Verdict::kPass) << single.reason;
+  EXPECT_EQ(single.measured, 7. / 8);
+  // On some wirings of two links an input has both of them to the same switch.
+  EXPECT_EQ(WhatTheAdversaryLeaves(v1::MULTIBUTTERFLY, 2, 2, 1).verdict, Verdict::kNotApplicable);
+  const ClaimResult even = WhatTheAdversaryLeaves(v1::MULTIBUTTERFLY, 2, 2, 2);
+  EXPECT_EQ(even.verdict, Verdict::kPass) << even.reason;
+  EXPECT_EQ(even.measured, 1. / 2);
+  // A switch of the wrapped butterfly of two rows is an input and an output.
+  EXPECT_EQ(WhatTheAdversaryLeaves(v1::WRAPPED_BUTTERFLY, 2, 1, 1).verdict,
+            Verdict::kNotApplicable);
+  const ClaimResult wrapped = WhatTheAdversaryLeaves(v1::WRAPPED_BUTTERFLY, 2, 2, 1);
+  EXPECT_EQ(wrapped.verdict, Verdict::kPass) << wrapped.reason;
+  EXPECT_EQ(wrapped.measured, 3. / 4);
+}
+
 Verdict SurvivalVerdict(const std::string& id, const SurvivalPoint& point,
                         const std::string& figure, double value, int seeds) {
   const Claim& claim = *(*ClaimsNamed(SurvivalClaims(), {id}))[0];

@@ -70,7 +70,7 @@ double WaveDelta(double beta) { return 2 * std::sqrt(beta) / (beta + 1); }
 double WavePhases(int d, uint32_t waves, double beta) {
   if (beta <= 1) return std::numeric_limits<double>::infinity();
   const double levels = (d - 1) * std::log2(std::sqrt(beta));
-  const double packets = d - std::log2(waves);
+  const double packets = std::log2(std::ceil(std::exp2(d) / waves));  // of the largest wave
   return std::floor((levels + packets) / -std::log2(WaveDelta(beta))) + 1;
 }
 

@@ -13,10 +13,11 @@
 namespace bfly::control {
 
 // Theorem 1: a wave on a network of 2^d rows ends after this many phases, if the splitters expand
-// by beta > 1: floor(((d - 1) log(1 / omega) + log(n / L)) / log(1 / delta)) + 1, omega = 1 /
-// sqrt(beta). THEORY.md 5.3 has the ceiling of the quotient, which is one less where the quotient
-// is a whole number: a wave is over once its potential is below omega^(d-1), and there the
-// potential may still be equal to it. Infinite if beta is 1 or less.
+// by beta > 1: floor(((d - 1) log(1 / omega) + log(ceil(n / L))) / log(1 / delta)) + 1, omega =
+// 1 / sqrt(beta). The paper has n / L packets in a wave; the largest of L waves has the ceiling of
+// it. THEORY.md 5.3 has the ceiling of the quotient, which is one less where the quotient is a
+// whole number: a wave is over once its potential is below omega^(d-1), and there the potential may
+// still be equal to it. Infinite if beta is 1 or less.
 double WavePhases(int d, uint32_t waves, double beta);
 // delta = 2 sqrt(beta) / (beta + 1), of Lemma 3 with that omega.
 double WaveDelta(double beta);

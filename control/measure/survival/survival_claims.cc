@@ -56,6 +56,15 @@ double TwoPathsSurvive(const SurvivalPoint& point) {
   return 1 - lost * lost;
 }
 
+// On a multibutterfly with several paths a pair, the switch that an odd count leaves over cuts off
+// the inputs whose paths all go through it, and the wiring says how many these are. On a wrapped
+// butterfly of two rows the switches before the outputs are inputs and outputs themselves.
+bool AdversaryIsExact(const SurvivalPoint& point) {
+  if (point.network == NetworkKind::kWrappedButterfly) return point.d > 1;
+  return point.network != NetworkKind::kMultibutterfly || point.has_single_paths() ||
+         point.count % 2 == 0;
+}
+
 double LeftByAdversary(const SurvivalPoint& point) {
   const uint32_t taken = point.has_single_paths() ? point.count : point.count / 2 * 2;
   return 1 - static_cast<double>(taken) / point.rows();
@@ -110,7 +119,10 @@ std::vector<Claim> MakeSurvivalClaims() {
                                     "several paths a pair, an odd one is taken in vain",
                        .source = "derived: two switches are before each pair of outputs",
                        .theory = LeftByAdversary},
-                      "adversary", "every network", [](const SurvivalPoint&) { return true; }),
+                      "adversary",
+                      "every network but wrapped butterflies of two rows, and on multibutterflies "
+                      "of multiplicity 2 or more with an even count only",
+                      AdversaryIsExact),
           "survival"),
   };
 }

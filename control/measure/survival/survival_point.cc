@@ -80,6 +80,8 @@ bool SurvivalPoint::has_single_paths() const {
     case NetworkKind::kDilatedButterfly:
     case NetworkKind::kWrappedButterfly:
       return true;
+    case NetworkKind::kMultibutterfly:
+      return multiplicity == 1;
     default:
       return false;
   }
