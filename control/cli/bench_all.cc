@@ -55,8 +55,8 @@ struct BenchOutcome {
   std::string failure;  // empty if its exit code was 0
 };
 
-// The signal of the two that Interruptible waits for that did not come. A terminal sends the other
-// to the children too, and a second one of the same kind would end them before they clean up.
+// SIGINT, or SIGTERM if SIGINT has come. A terminal sends SIGINT to the children too, and a second
+// one would end them before they clean up.
 int SignalForChildren() {
   struct sigaction action = {};
   sigaction(SIGINT, nullptr, &action);

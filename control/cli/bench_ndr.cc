@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly bench ndr: the throughput of a running fabric, by loss ratio, and its latency below it.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,8 +17,8 @@
 #include "control/cli/ndr_report.h"
 #include "control/cli/ndr_search.h"
 #include "control/cli/ndr_trials.h"
+#include "control/cli/output_file.h"
 #include "control/cli/syntax.h"
-#include "control/measure/core/journal.h"
 #include "control/server/number_option.h"
 #include "control/topology_file/ranges.h"
 #include "topologies/traffic_pattern.h"
@@ -156,18 +153,6 @@ absl::Status NotWritten(const std::string& path, const absl::Status& why) {
   return {why.code(), absl::StrCat("--histogram ", path, ": cannot be written: ", why.message())};
 }
 
-absl::Status CheckHistogram(const std::string& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return NotWritten(path, absl::ErrnoToStatus(errno, "open"));
-  close(file);
-  return absl::OkStatus();
-}
-
-absl::Status WriteHistogram(const std::string& path, const std::string& text) {
-  const absl::Status status = WriteFile(path, text);
-  return status.ok() ? status : NotWritten(path, status);
-}
-
 absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
   if (options.duration_sum > 0 && options.duration_sum < options.final_duration) {
     return absl::InvalidArgumentError(
@@ -201,8 +186,11 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
   if (!status.ok()) return status;
   // A search takes minutes, so the file is tried before it. What an older file says stays until the
   // search is over.
+  std::optional<OutputFile> histogram;
   if (!options.histogram.empty()) {
-    if (status = CheckHistogram(options.histogram); !status.ok()) return status;
+    auto opened = OutputFile::Open(options.histogram);
+    if (!opened.ok()) return NotWritten(options.histogram, opened.status());
+    histogram = *std::move(opened);
   }
   const Interruptible interruptible;
   for (const TrafficProfile& profile : profiles) {
@@ -237,9 +225,9 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     for (const std::string& deviation : deviations) printf("  - %s\n", deviation.c_str());
     for (const auto& [name, value] : facts) printf("%s: %s\n", name.c_str(), value.c_str());
   }
-  if (!options.histogram.empty()) {
-    if (status = WriteHistogram(options.histogram, HistogramCsv(reports)); !status.ok())
-      return status;
+  if (histogram) {
+    if (status = histogram->Write(HistogramCsv(reports)); !status.ok())
+      return NotWritten(options.histogram, status);
   }
   return searched.ok() ? CheckRegular(reports) : searched;
 }

@@ -23,11 +23,17 @@ Interruptible::Interruptible() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &before_int_);
   sigaction(SIGTERM, &action, &before_term_);
+  sigaction(SIGHUP, nullptr, &before_hang_up_);
+  if (before_hang_up_.sa_handler == SIG_IGN) return;
+  // Both the shell and the kernel may send it when a terminal is closed.
+  action.sa_flags = 0;
+  sigaction(SIGHUP, &action, nullptr);
 }
 
 Interruptible::~Interruptible() {
   sigaction(SIGINT, &before_int_, nullptr);
   sigaction(SIGTERM, &before_term_, nullptr);
+  sigaction(SIGHUP, &before_hang_up_, nullptr);
   if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
 }
 

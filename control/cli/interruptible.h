@@ -9,7 +9,8 @@
 namespace bfly::control {
 
 // While it lives, the first Ctrl-C (or SIGTERM) only makes Interrupted() true. A second one ends
-// the process at once, and what runs is lost. One at a time.
+// the process at once, and what runs is lost. The end of the terminal (SIGHUP) makes Interrupted()
+// true however often it is told, and is ignored under nohup. One at a time.
 class Interruptible {
  public:
   Interruptible();
@@ -18,7 +19,7 @@ class Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
 
  private:
-  struct sigaction before_int_ = {}, before_term_ = {};
+  struct sigaction before_int_ = {}, before_term_ = {}, before_hang_up_ = {};
 };
 
 bool Interrupted();

@@ -146,12 +146,11 @@ void PrintSize(const SizeReport& report, const std::string& traffic) {
   for (const SizeReport::AtLoad& at : report.latencies) {
     const v1::LatencySummary& latency = at.outcome.latency;
     printf(
-        "  latency at %2.0f %% of NDR, %s frames: p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 "
-        "%.1f us, "
-        "most %.0f us; %g %% lost%s\n",
-        100 * at.part, Count(static_cast<double>(latency.count())).c_str(), latency.p50() / 1e3,
-        latency.p90() / 1e3, latency.p99() / 1e3, latency.p999() / 1e3, latency.max() / 1e3,
-        100 * at.outcome.trial.loss_ratio,
+        "  latency at %2.0f %% of NDR, %s frames: mean %.1f us, p50 %.1f us, p90 %.1f us, p99 "
+        "%.1f us, p99.9 %.1f us, most %.0f us; %g %% lost%s\n",
+        100 * at.part, Count(static_cast<double>(latency.count())).c_str(), latency.mean() / 1e3,
+        latency.p50() / 1e3, latency.p90() / 1e3, latency.p99() / 1e3, latency.p999() / 1e3,
+        latency.max() / 1e3, 100 * at.outcome.trial.loss_ratio,
         at.outcome.others == 0
             ? ""
             : absl::StrCat("; with ", Count(static_cast<double>(at.outcome.others)),

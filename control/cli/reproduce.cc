@@ -177,7 +177,7 @@ void AddReproduce(CLI::App& app, Invocation& invocation) {
       ->type_name("DIR")
       ->required();
   verb->add_flag("--quick", options->quick,
-                 "Smaller sweeps: about half a minute on two cores, in place of nine minutes");
+                 "Smaller sweeps: about half a minute on two cores, in place of eight minutes");
   verb->add_option("--paper", options->papers,
                    "Only this paper; may be given several times: stamoulis-tsitsiklis, cole, "
                    "pietracaprina, upfal-felperin-snir, diebold, leighton-maggs, booksim, derived")

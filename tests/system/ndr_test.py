@@ -4,6 +4,7 @@
 import csv
 import json
 import math
+import pathlib
 import signal
 import subprocess
 import unittest
@@ -104,7 +105,11 @@ class Throughput(CommandLineTest):
         self.assertGreater(size["unpaced_load"], CAPACITY)
         self.assertAlmostEqual(size["max_load"] / size["unpaced_load"], 1.25)
 
-        self.assertIn("cannot be written", self.refused("--histogram", self.directory / "none" / "latency.csv"))
+        # A file that exists can be written, but its directory takes no file from which it could be replaced.
+        for path in (self.directory / "none" / "latency.csv", "/proc/self/comm"):
+            text = self.refused("--histogram", path)
+            self.assertIn("cannot be written", text)
+            self.assertNotIn("frames/s", text, "before any trial")
         for fact in ("cpus_of_core_0", "numa_nodes", "governor", "isolated_cpus", "hugepages", "clock_source", "ports"):
             self.assertIn(fact, report["machine"])
         self.assertIn("'63' is not a frame size", self.refused("--bytes", "63"))
@@ -123,6 +128,8 @@ class Throughput(CommandLineTest):
         before = (self.directory / "latency.csv").read_text()
         self.assertIn("such as mine", self.refused("--histogram", self.directory / "latency.csv"))
         self.assertEqual((self.directory / "latency.csv").read_text(), before, "an older file stays")
+        self.assertIn("such as mine", self.refused("--histogram", self.directory / "new.csv"))
+        self.assertEqual(list(self.directory.glob("new.csv*")), [], "a search that is refused leaves no file")
         self.bfly("traffic", "stop")
         self.bfly("traffic", "start", "--name", "over", "--rate", "1k", "--to", "uniform", "--packets", "1")
         wait_until(lambda: self.json("traffic", "list")["sources"][0]["finished"], "the source has finished")
@@ -141,6 +148,17 @@ class Throughput(CommandLineTest):
                             "--duration-sum", "700ms", "--exceed-ratio", "0.5")
         self.assertIn("--most sets the largest", text)
 
+    def test_writes_histograms_into_devices_and_standard_streams(self):
+        self.bfly("up", self.write("fabric.yaml", FABRIC))
+        done = self.bfly("bench", "ndr", "--bytes", BYTES, "--most", "200", "--initial-duration", "100ms",
+                         "--final-duration", "100ms", "--json", "--histogram", "/dev/stderr", check=False)
+        self.assertIn("--most sets the largest", done.stderr)
+        self.assertIs(json.loads(done.stdout)["complete"], True)
+        lines = done.stderr.splitlines()
+        begin = next(i for i, line in enumerate(lines) if line.startswith("frame_bytes,part_of_ndr,"))
+        parts = [line.split(",")[1] for line in lines[begin + 1:] if line.startswith(f"{BYTES},")]
+        self.assertEqual(sorted(set(parts)), ["0.1", "0.5", "0.9"])
+
     def test_names_the_option_for_smaller_loads(self):
         # A link carries 100,000 / (8 * 1,514) = 8 frames a second.
         slow = FABRIC.replace(f"rate: {BITS_PER_SECOND // 1_000_000}Mbps, queue_limit: {QUEUE}",
@@ -155,9 +173,10 @@ class Throughput(CommandLineTest):
         self.assertIn("1514 bytes, 4 rows send to bitcomp (--ways both), ", done.stdout)
         self.assertIn("a loss ratio is an upper bound", done.stdout)
 
-    def begin(self, *words):
-        bench = subprocess.Popen([BFLY, "bench", "ndr", *map(str, words), "--json", "--run-dir", self.run_dir],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    def begin(self, *words, before=()):
+        command = [*before, BFLY, "bench", "ndr", *map(str, words), "--json", "--run-dir", self.run_dir]
+        bench = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 stdin=subprocess.DEVNULL)
         self.addCleanup(bench.communicate)
         self.addCleanup(bench.kill)
         return bench
@@ -198,6 +217,23 @@ class Throughput(CommandLineTest):
         with open(self.directory / "latency.csv") as file:
             self.assertEqual({line["frame_bytes"] for line in csv.DictReader(file)}, {str(BYTES)})
         self.assertEqual(self.json("traffic", "list")["sources"], [], "the sources are stopped")
+
+    def test_the_end_of_the_terminal_stops_the_sources_unless_nohup_said_otherwise(self):
+        self.bfly("up", self.write("fabric.yaml", FABRIC))
+        words = ("--bytes", BYTES, "--most", "200", "--initial-duration", "30s", "--final-duration", "30s")
+        for before, number in (((), signal.SIGHUP), (("nohup",), signal.SIGTERM)):
+            bench = self.begin(*words, before=before)
+            self.await_source(bench, "a trial", lambda source: source["packets"] > 1)
+            status = pathlib.Path("/proc", str(bench.pid), "status").read_text().splitlines()
+            (ignored,) = (int(line.split()[1], 16) for line in status if line.startswith("SigIgn:"))
+            self.assertEqual(ignored >> (signal.SIGHUP - 1) & 1, 1 if before else 0)
+            bench.send_signal(number)
+            if number == signal.SIGHUP:
+                bench.send_signal(number)  # the shell and the kernel may both send it
+            _, err = bench.communicate(timeout=PATIENCE)
+            self.assertEqual(bench.returncode, 1, err)
+            self.assertIn("interrupted", err)
+            self.assertEqual(self.json("traffic", "list")["sources"], [], "the sources are stopped")
 
     def test_of_queues_without_a_limit_is_what_arrives_within_two_seconds(self):
         self.bfly("up", self.write("fabric.yaml", FABRIC.replace(f", queue_limit: {QUEUE}", "")))

@@ -51,6 +51,16 @@ TEST(SizeJson, SaysHowManyFramesOfOthersTheLatenciesHave) {
   EXPECT_EQ(SizeJson(report)["latency"][0]["others"], 60);
 }
 
+TEST(PrintSize, TellsTheMeanLatency) {
+  SizeReport report;
+  report.mix = *FrameMixFromName("64");
+  report.latencies = {LatenciesOf(100, 0, 50, 50)};
+  report.latencies[0].outcome.latency.set_mean(1500);
+  testing::internal::CaptureStdout();
+  PrintSize(report, "uniform (--ways both)");
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("mean 1.5 us, p50 "));
+}
+
 TEST(CheckRegular, NamesTheOptionThatHelps) {
   const auto message = [](std::vector<GoalResult> results, double least, double most) {
     SizeReport report;

@@ -104,6 +104,17 @@ absl::Status WriteFile(const std::string& path, const std::string& text) {
   return absl::OkStatus();
 }
 
+absl::Status CheckWriteFile(const std::string& path) {
+  const std::string beside = path + kPart;
+  if (const int older = open(beside.c_str(), O_WRONLY | O_CLOEXEC); older >= 0) {
+    close(older);
+    return absl::OkStatus();
+  }
+  absl::Status status = WriteAll(beside, O_EXCL, "");
+  if (status.ok()) unlink(beside.c_str());
+  return status;
+}
+
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return FileError(path, "open", errno);

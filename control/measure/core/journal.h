@@ -46,6 +46,9 @@ bool IsComplete(const std::string& folder);
 // Writes the whole text or nothing: it writes `path`.part and renames it. The message names the
 // file and the reason.
 absl::Status WriteFile(const std::string& path, const std::string& text);
+// Whether WriteFile can make the file beside `path`. Leaves no file, and `path` as it is. The
+// message is that of WriteFile.
+absl::Status CheckWriteFile(const std::string& path);
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 }  // namespace bfly::control
