@@ -51,10 +51,10 @@ Source::Source(const SourceConfig& config, const Network& network, uint64_t star
   }
 }
 
-int Source::Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& routes,
-                 Ledger& ledger) {
+int Source::Emit(Descriptor* burst, int room, uint64_t until, uint64_t now,
+                 const RouteTable& routes, Ledger& ledger) {
   if (finished()) return 0;
-  Batch batch{.packets = burst, .room = room, .now = now, .routes = routes, .ledger = ledger};
+  Batch batch{.packets = burst, .room = room, .now = until, .routes = routes, .ledger = ledger};
   Fill(batch);
   if (batch.count > 0) {
     ledger.injected += static_cast<uint64_t>(batch.count);

@@ -26,8 +26,14 @@ class Source {
                                       uint64_t start_tsc, double tsc_hz, RowRange rows = {});
   virtual ~Source() = default;
 
-  // Worker: fills in the packets that are due at `now`, at most `room`.
-  int Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& routes, Ledger& ledger);
+  // Worker, at the TSC `now`: fills in the packets that are due at `until`, at most `room`. `until`
+  // is at most `now`.
+  int Emit(Descriptor* burst, int room, uint64_t until, uint64_t now, const RouteTable& routes,
+           Ledger& ledger);
+  // The same with all packets that are due.
+  int Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& routes, Ledger& ledger) {
+    return Emit(burst, room, now, now, routes, ledger);
+  }
   // Worker: the TSC at which the next packet is due. UINT64_MAX: no packet will come, or the time
   // is unknown.
   virtual uint64_t NextDue() const = 0;
@@ -44,7 +50,7 @@ class Source {
   struct Batch {
     Descriptor* packets;
     int room;
-    uint64_t now;  // TSC
+    uint64_t now;  // TSC; packets that are due later do not belong to the batch
     const RouteTable& routes;
     Ledger& ledger;
     int count = 0;

@@ -54,7 +54,7 @@ int SourceInlet::EmitInOrder(Descriptor* burst, int room, uint64_t now, Ledger& 
     due.Remove(first);
     const uint64_t until = due.empty() ? now : std::min(now, due.time());
     Source& source = *current_->sources[first];
-    int sent = source.Emit(burst + count, room - count, until, routes_, ledger);
+    int sent = source.Emit(burst + count, room - count, until, now, routes_, ledger);
     uint64_t next = source.NextDue();
     const auto stands = [&] { return sent == 0 && next == born; };
     if (stands()) {

@@ -134,6 +134,16 @@ TEST_F(SourceOrderTest, SourcesWithPacketsInOneTickDoNotHoldEachOtherBack) {
   EXPECT_EQ(Births(64), expected);
 }
 
+// The first source sends its last packets before those of the other one that are due later, and
+// later than they were due itself.
+TEST_F(SourceOrderTest, ASourceThatHasFinishedSaysWhenItSentItsLastPacket) {
+  const std::shared_ptr<Source> first = Constant(1e6, 1000, start_);
+  Run({first, Constant(1e6, 2000, start_ + 500)});
+  ASSERT_EQ(Births(64).size(), 3000u);
+  ASSERT_TRUE(first->counters().finished);
+  EXPECT_GE(first->SecondsAt(rte_rdtsc()), static_cast<double>(kAllAreDue) / kSourceHz);
+}
+
 TEST_F(SourceOrderTest, ASourceThatSendsAsFastAsItMayComesAfterWhatWasDueBefore) {
   Run({Constant(0, 40, start_), Constant(1e6, 30, start_)});
   const std::vector<uint64_t> births = Births(16);
