@@ -216,7 +216,12 @@ Rack PlanRack(const RackDemand& demand, const ServerShape& server, const CoreCos
     const double frames = part.rows * LineRate(demand);
     const Sharing sharing = ShareAmongCores(demand, part, server, costs, most_busy);
     const int trunk_cores = TrunkCores(demand, part);
-    if (rack.cores() == 0 || sharing.need > rack.needs[0].part) {
+    const int cores = sharing.cores() + trunk_cores;
+    // A core that works trunks is none of those among which frames are shared.
+    const double core_need = cores > server.cores
+                                 ? std::max(sharing.need, static_cast<double>(cores) / server.cores)
+                                 : sharing.need;
+    if (rack.cores() == 0 || core_need > rack.needs[0].part) {
       rack.stage_groups = sharing.groups;
       rack.row_blocks = sharing.blocks;
       rack.trunk_cores = trunk_cores;
@@ -225,15 +230,10 @@ Rack PlanRack(const RackDemand& demand, const ServerShape& server, const CoreCos
     const double host_gbps = part.rows * demand.gbps;
     const double in = part.from_hosts * host_gbps + TrunkGbps(demand, frames * part.from_trunk);
     const double sent = TrunkGbps(demand, frames * part.to_trunk);
-    const int cores = sharing.cores() + trunk_cores;
     const double memory = MemoryOf(demand, part, cores);
     const double trunk_ns = std::max(part.from_trunk * (OutOfTrunk(costs) + costs.hand_over / 2),
                                      part.to_trunk * (IntoTrunk(costs) + costs.hand_over / 2));
     const double trunk_need = demand.trunk_queues ? 0 : frames * trunk_ns * 1e-9;
-    // A core that works trunks is none of those among which frames are shared.
-    const double core_need = cores > server.cores
-                                 ? std::max(sharing.need, static_cast<double>(cores) / server.cores)
-                                 : sharing.need;
     const double needs[] = {core_need, trunk_need, in / server.nic_gbps,
                             (part.to_hosts * host_gbps + sent) / server.nic_gbps,
                             memory / server.memory_bytes};

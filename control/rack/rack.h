@@ -88,8 +88,8 @@ struct Rack {
   int stage_groups = 0;
   int row_blocks = 0;
   int trunk_cores = 0;
+  double frame_ns = 0;     // of its core that needs most, for a frame of its rows
   int hops_of_server = 0;  // of the server with the most
-  double frame_ns = 0;     // of the core that needs most, for a frame of its rows
   // Gb/s that a server sends to other servers, of the server that sends most.
   double trunk_gbps = 0;
   double memory_bytes = 0;  // of the server that needs most

@@ -213,6 +213,18 @@ TEST(PlanRackTest, NeedsCoresForTrunksBesideThoseOfItsHops) {
   }
 }
 
+TEST(PlanRackTest, ShowsTheCoresOfTheServerThatNeedsMostOfThem) {
+  ServerShape two = kServer;
+  two.cores = 2;
+  const Rack rack = PlanRack(Butterfly(3), two, kCosts, 3, 0.9);
+  // The second server has a core for its hop and two for trunks; its hop needs less of a core than
+  // that of the first server, which has hosts.
+  EXPECT_EQ(rack.cores(), 3);
+  EXPECT_EQ(rack.trunk_cores, 2);
+  EXPECT_DOUBLE_EQ(rack.frame_ns, 1 + 8 + 8);
+  EXPECT_DOUBLE_EQ(rack.needs[0].part, 1.5);
+}
+
 TEST(SmallestRackTest, TakesAsManyServersAsNicsAndCoresNeed) {
   RackDemand demand = Butterfly(4, 10);
   demand.cut = RackCut::kRows;
