@@ -14,7 +14,7 @@ void UnwrittenCircuits::PutBack(Batch unwritten) {
   const std::lock_guard lock(mutex_);
   // A new fabric needs nothing of the one before.
   if (pending_.forget) return;
-  // What came meanwhile is newer.
+  // Changes that came meanwhile are newer, so they take the place of these.
   unwritten.circuits.merge(pending_.circuits);
   for (auto& [input, circuit] : pending_.circuits) unwritten.circuits[input] = circuit;
   pending_ = std::move(unwritten);

@@ -89,7 +89,7 @@ class UnreadStoreTest : public ResumeTest {
     const v1::DataServerStatus now = Objects();
     return now.paths_size() == 1 && now.paths(0).object() == 2;
   }
-  // What the data plane of stage 0 says that user 5 reads.
+  // Returns the object that user 5 reads, as the data plane of stage 0 says.
   std::optional<uint64_t> HeldObject() {
     for (const HeldCircuit& circuit : agent_->host().held(true).circuits) {
       if (circuit.input == 5) return circuit.object;

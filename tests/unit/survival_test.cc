@@ -138,7 +138,7 @@ TEST(Survival, ClaimsFailWhereFewerPairsSurvive) {
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
 }
 
-// Of the claim adversary_cuts_off, over the wirings of 20 seeds.
+// Returns the result of adversary_cuts_off over the wirings of 20 seeds.
 ClaimResult WhatTheAdversaryLeaves(v1::NetworkKind network, uint32_t multiplicity, uint32_t d,
                                    uint32_t count) {
   v1::SurvivalExperiment experiment = SmallSurvival(v1::SurvivalExperiment::ADVERSARY, network);

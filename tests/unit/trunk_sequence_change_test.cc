@@ -22,15 +22,20 @@ TEST(TrunkSequence, AForgedFrameDoesNotHideASessionThatHasJustBegun) {
   EXPECT_EQ(r.taken, 6000u) << "the forged frame took the place of number 10";
 }
 
-// The position before the change stays that of the first session, and the second one needs sixteen
-// frames again.
-TEST(TrunkSequence, AForgedFrameAfterTheFirstFrameOfASessionHoldsFifteenUp) {
-  Receiver r;
+// A sender begins a new session, and one frame of a third session comes after its number 0.
+void GetTheFirstOfASessionAndAForgedFrame(Receiver& r) {
   r.GetRun(0, 1000);
   r.Pause();
   EXPECT_TRUE(r.Get(0, kOther));
   r.Pause();
   EXPECT_TRUE(r.Get(5, kThird));
+}
+
+// The position before the change stays that of the first session, and the second one needs sixteen
+// frames again.
+TEST(TrunkSequence, AForgedFrameAfterTheFirstFrameOfASessionHoldsFifteenUp) {
+  Receiver r;
+  GetTheFirstOfASessionAndAForgedFrame(r);
   r.GetRun(1, 5000, kOther);
   EXPECT_EQ(r.lost, TrunkSequence::kEvidence - 1) << "number 0 was taken";
   EXPECT_EQ(r.taken - 1 + r.lost, 6000u);
@@ -38,11 +43,7 @@ TEST(TrunkSequence, AForgedFrameAfterTheFirstFrameOfASessionHoldsFifteenUp) {
 
 TEST(TrunkSequence, AForgedFrameAndAPauseAfterTheFirstFrameOfASessionLoseNothing) {
   Receiver r;
-  r.GetRun(0, 1000);
-  r.Pause();
-  EXPECT_TRUE(r.Get(0, kOther));
-  r.Pause();
-  EXPECT_TRUE(r.Get(5, kThird));
+  GetTheFirstOfASessionAndAForgedFrame(r);
   r.Pause();
   r.GetRun(1, 5000, kOther);
   EXPECT_EQ(r.lost, 0u);
